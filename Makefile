@@ -1,0 +1,65 @@
+# Everything runs in .venv, which the first target that needs it sets up: a fresh machine needs only Python and make.
+# Paths are relative throughout, so a checkout whose path has spaces in it works too.
+
+PYTHON ?= python3
+ARGS :=
+VENV := .venv
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime-installed
+DEV := $(VENV)/.dev-installed
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The theme prints a long notice about its own future unless told not to.
+export NO_MKDOCS_2_WARNING := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench docs clean
+# Two installations into one environment at once (make -j) would damage it.
+.NOTPARALLEL:
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s  %s\n", $$1, $$2 }' Makefile
+
+demo: $(RUNTIME) ## anonymize the shipped table and show every step
+	@$(BIN)/shoal demo
+
+test: $(DEV) ## run the tests; choose some with ARGS='-k mondrian'
+	@$(BIN)/pytest -q -n auto $(ARGS)
+
+check: $(DEV) ## style, types, import direction, documentation: all that CI asks besides the tests
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/mypy --no-error-summary
+	$(BIN)/pytest -q tests/test_imports.py tests/test_repository.py
+	$(BIN)/mkdocs build --quiet --strict
+
+# Benchmarks never run side by side: each would be the other's noise.
+bench: $(DEV) ## run every benchmark in turn
+	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do echo "== $$script"; $(BIN)/python "$$script"; done
+
+docs: $(DEV) ## build the documentation into site/
+	@$(BIN)/mkdocs build --quiet --strict
+	@echo "The documentation is in site/index.html; while writing, use $(BIN)/mkdocs serve."
+
+clean: ## remove caches and built files; .venv and out/ stay
+	@rm -rf site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find src tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} +
+
+# The stamps are renewed when the dependencies may have changed, and only then. With -qq pip reports errors alone.
+$(RUNTIME): pyproject.toml | $(BIN)/pip
+	@echo "Installing Shoal into $(VENV) ..."
+	@$(BIN)/python -m pip install -qq --editable .
+	@touch $@
+
+$(DEV): pyproject.toml | $(BIN)/pip
+	@echo "Installing Shoal and its development tools into $(VENV) ..."
+	@$(BIN)/python -m pip install -qq --editable '.[dev]'
+	@touch $(RUNTIME) $@
+
+# pip is the last thing that venv puts in place, so a set-up that was broken off begins again.
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "'$(PYTHON)' is not Python 3.11 or newer; name one that is, for example: make demo PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "'$(PYTHON)' comes without venv; install it first (on Debian and Ubuntu the package is python3-venv)" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)

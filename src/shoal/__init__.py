@@ -1,0 +1,66 @@
+"""Shoal: the anonymizer for tables.
+
+It hides every record of a table in a shoal of look-alikes, and proves it.
+
+>>> import polars as pl, shoal
+>>> people = pl.DataFrame({"age": [21, 22, 35, 38], "illness": ["x", "y", "x", "z"]})
+>>> release = shoal.anonymize(people, quasi=["age"], sensitive=["illness"], k=2)
+>>> release.frame["age"].to_list()
+['[21-22]', '[21-22]', '[35-38]', '[35-38]']
+>>> release.report.smallest_class
+2
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from shoal import errors as errors
+    from shoal.algorithms import Mondrian as Mondrian
+    from shoal.api import anonymize as anonymize
+    from shoal.api import verify as verify
+    from shoal.hierarchies import Hierarchy as Hierarchy
+    from shoal.privacy import DistinctL as DistinctL
+    from shoal.privacy import KAnonymity as KAnonymity
+    from shoal.recipe import Recipe as Recipe
+    from shoal.report import Report as Report
+    from shoal.run import Release as Release
+    from shoal.run import run as run
+    from shoal.samples import sample as sample
+    from shoal.verify import Verification as Verification
+
+# Public names and the rooms they live in, loaded when first used: `shoal --help` needs none of them.
+_ROOMS = {
+    "anonymize": "api",
+    "verify": "api",
+    "run": "run",
+    "Release": "run",
+    "Recipe": "recipe",
+    "Report": "report",
+    "Verification": "verify",
+    "Hierarchy": "hierarchies",
+    "sample": "samples",
+    "KAnonymity": "privacy",
+    "DistinctL": "privacy",
+    "Mondrian": "algorithms",
+}
+
+__all__ = ["__version__", "errors", *_ROOMS]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name == "errors":
+        return import_module("shoal.errors")
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'shoal' has no attribute '{name}'")
+    # Kept in the namespace: importing the room `verify` or `run` would else hide the function behind it.
+    globals()[name] = getattr(import_module(f"shoal.{_ROOMS[name]}"), name)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,16 @@
+"""Algorithms: one file each, and the table `ALGORITHMS`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shoal.algorithms.auto import Auto
+from shoal.algorithms.mondrian import Mondrian
+from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
+
+__all__ = ["ALGORITHMS", "Algorithm", "Mondrian", "Problem", "Progress", "silent"]
+
+ALGORITHMS: dict[str, type[Any]] = {
+    "auto": Auto,
+    "mondrian": Mondrian,
+}

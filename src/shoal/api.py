@@ -1,0 +1,148 @@
+"""The Python face: plain arguments in, a recipe run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from shoal.algorithms import ALGORITHMS, Algorithm, Progress, silent
+from shoal.errors import RecipeError
+from shoal.hierarchies import Hierarchy, read_hierarchy
+from shoal.parameters import build, parse_call
+from shoal.privacy import MODELS, Model, parse_model
+from shoal.recipe import Missing, Recipe
+from shoal.recoding import Render
+from shoal.run import Release, run
+from shoal.table import ColumnType, ReadOptions
+from shoal.verify import Verification
+from shoal.verify import verify as verify_source
+
+
+def anonymize(
+    source: object,
+    *,
+    quasi: Sequence[str],
+    sensitive: Sequence[str] = (),
+    identifier: Sequence[str] = (),
+    plain: Sequence[str] = (),
+    k: int | None = None,
+    l: int | None = None,  # noqa: E741
+    models: Sequence[Model | str] = (),
+    algorithm: str | Algorithm = "auto",
+    hierarchies: Mapping[str, Hierarchy | Sequence[Sequence[str]] | str | Path] | str | Path | None = None,
+    types: Mapping[str, ColumnType] | None = None,
+    orders: Mapping[str, Sequence[str]] | None = None,
+    loss: str = "ncp",
+    weights: Mapping[str, float] | None = None,
+    suppress: float = 0.0,
+    missing: Missing = "category",
+    na: Sequence[str] = (),
+    render: Render = "label",
+    seed: int = 0,
+    threads: int = 0,
+    on_progress: Progress | None = None,
+) -> Release:
+    """Anonymize a table.
+
+    Parameters
+    ----------
+    source : path or frame
+        A file, or a frame of pandas, polars or pyarrow; the release has the same kind of frame.
+    quasi, sensitive, identifier, plain : sequences of column names
+        Roles. Identifiers are left out of the release; plain columns are kept as they are.
+    k, l : int, optional
+        Short for `KAnonymity` and `DistinctL`.
+    models : sequence of models, or of texts such as ``"distinct-l(l=3,column=illness)"``
+        The privacy goal; all of it holds together.
+    algorithm : str or algorithm
+        A name, ``"mondrian(cut=nearest)"``, or an algorithm such as ``Mondrian(cut="nearest")``.
+    hierarchies : mapping, or a path as `--hierarchies` takes it
+        Per column a `Hierarchy`, rows of ``(value, level 1, ...)`` or the path of such a file.
+    types, orders, weights : mappings by column
+        Types that should not be inferred; values of ordered columns in order; how much a column matters.
+    missing : "category", "drop" or "error"
+        What a missing value is: a value of its own, a reason to drop the row, an error.
+    on_progress : callable, optional
+        Called with what is being done and how much of it is (0 to 1).
+
+    Raises
+    ------
+    shoal.errors.GoalNotMet
+        When no release satisfies the goal. Nothing is released that the verifier did not pass.
+    """
+    recipe = Recipe(
+        quasi=_names("quasi", quasi),
+        models=goal(k, l, models),
+        sensitive=_names("sensitive", sensitive),
+        identifier=_names("identifier", identifier),
+        plain=_names("plain", plain),
+        input=str(source) if isinstance(source, str | Path) else None,
+        reading=ReadOptions(na=tuple(na)),
+        missing=missing,
+        types=dict(types or {}),
+        orders={column: tuple(values) for column, values in (orders or {}).items()},
+        hierarchies=(str(hierarchies),) if isinstance(hierarchies, str | Path) else (),
+        trees={} if isinstance(hierarchies, str | Path) else _trees(hierarchies or {}),
+        algorithm=build("algorithm", ALGORITHMS, *parse_call(algorithm))
+        if isinstance(algorithm, str)
+        else algorithm,
+        loss=loss,
+        weights=dict(weights or {}),
+        suppress=suppress,
+        render=render,
+        seed=seed,
+        threads=threads,
+    )
+    return run(recipe, source, on_progress or silent)
+
+
+def verify(
+    source: object,
+    *,
+    quasi: Sequence[str],
+    sensitive: Sequence[str] = (),
+    k: int | None = None,
+    l: int | None = None,  # noqa: E741
+    models: Sequence[Model | str] = (),
+    options: ReadOptions | None = None,
+) -> Verification:
+    """Check a release as an outsider would: group the released values and count.
+
+    Parameters are those of `anonymize`. The result tells for every model what was asked and what is reached.
+    """
+    return verify_source(
+        source,
+        quasi=_names("quasi", quasi),
+        sensitive=_names("sensitive", sensitive),
+        models=goal(k, l, models),
+        options=options,
+    )
+
+
+def goal(k: int | None, l: int | None, models: Sequence[Model | str] = ()) -> tuple[Model, ...]:  # noqa: E741
+    """The privacy goal: the short forms ``k`` and ``l``, and any further models."""
+    short: list[Model] = []
+    if k is not None:
+        short.append(MODELS["k"](k))
+    if l is not None:
+        short.append(MODELS["distinct-l"](l))
+    return (*short, *(parse_model(model) if isinstance(model, str) else model for model in models))
+
+
+def _names(role: str, names: Any) -> tuple[str, ...]:
+    if isinstance(names, str):
+        raise RecipeError(f"{role} is a list of column names; write [{names!r}] for one column")
+    return tuple(names)
+
+
+def _trees(given: Mapping[str, Any]) -> dict[str, Hierarchy]:
+    return {column: _tree(column, tree) for column, tree in given.items()}
+
+
+def _tree(column: str, tree: Any) -> Hierarchy:
+    if isinstance(tree, Hierarchy):
+        return tree
+    if isinstance(tree, str | Path):
+        return read_hierarchy(tree, column)
+    return Hierarchy.from_rows(tree, source=f"hierarchy of '{column}'")

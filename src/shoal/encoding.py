@@ -1,0 +1,195 @@
+"""Columns to codes: the way into code space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.domain import Domain
+from shoal.errors import InputError, quote
+from shoal.hierarchies import Hierarchy, uncovered
+from shoal.table import ColumnType, as_text, infer_type, ordered_values, parse
+
+CategoryOrder = Literal["frequency", "appearance"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What is known of a column beyond its values."""
+
+    name: str
+    type: ColumnType | None = None
+    """Inferred from the values where None."""
+    order: tuple[str, ...] | None = None
+    """The stated order of an ordered column."""
+    hierarchy: Hierarchy | None = None
+    na: tuple[str, ...] = ()
+    """Markers that stand for a missing value; a damaged number that contains one counts as missing too."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoded:
+    """A column in code space."""
+
+    domain: Domain
+    codes: NDArray[np.unsignedinteger]
+    type: ColumnType
+    warnings: tuple[str, ...] = field(default=())
+
+
+def dictionary(series: pl.Series) -> tuple[pl.Series, NDArray[np.uint32], bool]:
+    """Number the distinct values of a column.
+
+    Returns
+    -------
+    the distinct values without null; for each row the number of its value, or their count where it is null;
+    and whether there are nulls
+    """
+    if series.dtype == pl.String:
+        series = series.cast(pl.Categorical(pl.Categories.random()))
+        distinct = series.drop_nulls().unique()
+        physical = series.to_physical()
+        at = np.empty(int(physical.max() or 0) + 1, np.uint32)  # type: ignore[arg-type]
+        at[distinct.to_physical().to_numpy()] = np.arange(len(distinct), dtype=np.uint32)
+        number = pl.Series(at).gather(physical)
+        distinct = distinct.cast(pl.String)
+    else:
+        distinct = series.drop_nulls().unique()
+        number = series.replace_strict(distinct, pl.Series(np.arange(len(distinct)), dtype=pl.UInt32))
+    return (
+        distinct,
+        number.fill_null(len(distinct)).to_numpy().astype(np.uint32, copy=False),
+        series.has_nulls(),
+    )
+
+
+def encode(series: pl.Series, column: Column, category_order: CategoryOrder = "frequency") -> Encoded:
+    """Encode one quasi-identifier.
+
+    Flat categories come in order of frequency, the commonest first and equally common ones by name, so that
+    the order of rows does not matter; ``appearance`` keeps the order in which the rows bring them.
+    """
+    distinct, number, missing = dictionary(series)
+    kind, order, lost = _type(distinct, column)
+    warnings = []
+    if lost:
+        missing = True
+        warnings.append(
+            f"column '{column.name}': {quote(lost)} counted as missing, since the rest are numbers"
+        )
+    if column.hierarchy is not None:
+        domain, codes = _tree(distinct, column, missing, warnings)
+    elif kind in ("string", "boolean"):
+        domain, codes = _flat(distinct, number, column.name, missing, category_order)
+    else:
+        present = (~distinct.is_in(list(lost))).to_numpy() if lost else np.ones(len(distinct), np.bool_)
+        domain, codes = _line(distinct, present, kind, order, column.name, missing)
+    dtype: type[np.unsignedinteger] = np.uint16 if domain.size <= 1 << 16 else np.uint32
+    return Encoded(domain, codes.astype(dtype)[number], kind, tuple(warnings))
+
+
+def missing_rows(series: pl.Series, column: Column) -> NDArray[np.bool_]:
+    """Which rows count as missing once the column has its type."""
+    lost = _type(series.unique().drop_nulls(), column)[2]
+    missing = series.is_null() | series.is_in(lost) if lost else series.is_null()
+    return missing.fill_null(True).to_numpy()
+
+
+def _type(distinct: pl.Series, column: Column) -> tuple[ColumnType, list[str] | None, tuple[str, ...]]:
+    """The column's type, its stated order, and the values that count as missing under that type."""
+    order = list(column.order) if column.order else ordered_values(distinct)
+    if column.type == "ordered" and order is None:
+        raise InputError(
+            f"column '{column.name}' is ordered, but its order is not said: name its values in order"
+        )
+    damaged = _damaged(distinct, column.na)
+    if column.type is not None:
+        return column.type, order, damaged if column.type in ("integer", "float") else ()
+    found = infer_type(distinct)
+    if column.order:
+        return "ordered", order, ()
+    if found.type == "string" and damaged:
+        rest = infer_type(distinct.filter(~distinct.is_in(damaged)))
+        if rest.type in ("integer", "float"):
+            return rest.type, order, (*rest.extra_na, *damaged)
+    return found.type, order, found.extra_na
+
+
+def _damaged(distinct: pl.Series, markers: tuple[str, ...]) -> tuple[str, ...]:
+    """Texts like ``?607``, which contain a marker of missing values."""
+    if distinct.dtype != pl.String or not markers:
+        return ()
+    return tuple(distinct.filter(distinct.str.contains_any(list(markers))).sort())
+
+
+# Each of the following gives a domain and the codes of the distinct values, null last.
+
+
+def _line(
+    distinct: pl.Series,
+    present: NDArray[np.bool_],
+    kind: ColumnType,
+    order: list[str] | None,
+    name: str,
+    missing: bool,
+) -> tuple[Domain, NDArray[np.int64]]:
+    """Numbers, dates and ordered categories.
+
+    Different texts of one number ("1" and "1.0") share a code, and the release shows the first by name.
+    """
+    number = np.flatnonzero(present)
+    raw = distinct.gather(number)
+    value = parse(raw, kind, name, order)
+    table = pl.DataFrame({"number": number, "raw": raw, "text": as_text(raw), "value": value}).sort(
+        "value", "text"
+    )
+    codes = np.zeros(len(distinct) + 1, np.int64)
+    codes[table["number"].to_numpy()] = table["value"].rle_id().to_numpy() + int(missing)
+    first = table.unique("value", keep="first", maintain_order=True)
+    if missing:
+        first = pl.concat([first.clear(1), first])
+    if kind == "ordered":
+        return Domain.ordered(name, first["raw"], first["text"], missing), codes
+    return Domain.numbers(name, first["raw"], first["text"], first["value"], missing), codes
+
+
+def _flat(
+    distinct: pl.Series, number: NDArray[np.uint32], name: str, missing: bool, category_order: CategoryOrder
+) -> tuple[Domain, NDArray[np.int64]]:
+    """Flat categories; the missing value is one of them."""
+    values = pl.concat([distinct, distinct.clear(1)]) if missing else distinct
+    if category_order == "frequency":
+        place = -np.bincount(number, minlength=len(values))
+    else:
+        place = np.full(len(values), number.size)
+        np.minimum.at(place, number, np.arange(number.size))
+    table = pl.DataFrame(
+        {"value": values, "text": as_text(values), "place": place, "number": np.arange(len(values))}
+    )
+    table = table.sort("place", "text", nulls_last=True)
+    codes = np.zeros(len(distinct) + 1, np.int64)
+    codes[table["number"].to_numpy()] = np.arange(len(table))
+    return Domain.flat(name, table["value"], table["text"], int(codes[-1]) if missing else None), codes
+
+
+def _tree(
+    distinct: pl.Series, column: Column, missing: bool, warnings: list[str]
+) -> tuple[Domain, NDArray[np.int64]]:
+    """The leaves of a hierarchy; values that it does not have may stay or be suppressed."""
+    assert column.hierarchy is not None
+    text = as_text(distinct).to_list()
+    extra = uncovered(column.hierarchy, text)
+    if extra:
+        warnings.append(
+            f"column '{column.name}': the hierarchy does not have {quote(extra)}; "
+            f"{'they' if len(extra) > 1 else 'it'} can only stay or be suppressed"
+        )
+    missing = missing and "" not in column.hierarchy.leaves
+    domain = Domain.tree(column.name, column.hierarchy, distinct, text, extra, missing)
+    assert domain.hierarchy is not None
+    code = {leaf: at for at, leaf in enumerate(domain.hierarchy.leaves)}
+    return domain, np.array([*(code[value] for value in text), code.get("", 0)])

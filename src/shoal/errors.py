@@ -1,0 +1,74 @@
+"""What can go wrong, in words a user can act on.
+
+::
+
+    ShoalError                 exit code 1 unless a subclass says otherwise
+    ├── InputError             2  a file, a value, a column or an option that cannot be used
+    │   └── RecipeError        2  a recipe that contradicts itself or names what is not there
+    ├── OutputError            2  the release could not be written; nothing was left behind
+    ├── GoalNotMet             3  the privacy goal is out of reach; nothing was released
+    └── InternalError          1  a promise of Shoal itself failed: please report it
+
+Messages name the offending value, where it stands, and what would be accepted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import ClassVar
+
+
+class ShoalError(Exception):
+    """Base of every error that Shoal raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class InputError(ShoalError):
+    """The input cannot be used as it is."""
+
+    exit_code = 2
+
+
+class RecipeError(InputError):
+    """The settings of a run contradict each other or the table."""
+
+
+class OutputError(ShoalError):
+    """The release could not be written; nothing was left behind."""
+
+    exit_code = 2
+
+
+class GoalNotMet(ShoalError):
+    """No table that satisfies the privacy goal was found, so none is released."""
+
+    exit_code = 3
+
+
+class InternalError(ShoalError):
+    """Something that Shoal promises did not hold: a bug, never the user's fault."""
+
+
+def quote(names: Iterable[object], limit: int = 8) -> str:
+    """List ``names`` in quotes, the first ``limit`` of them and how many more there are."""
+    every = [f"'{name}'" for name in names]
+    rest = len(every) - limit
+    return ", ".join(every[:limit]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def unknown(what: str, name: str, options: Iterable[str]) -> str:
+    """Say that ``name`` is no such ``what``, with the nearest option or all of them."""
+    known = list(options)
+    close = get_close_matches(name, known, n=1, cutoff=0.6) or [
+        option for option in known if option.casefold() == name.casefold()
+    ]
+    hint = (
+        f"did you mean '{close[0]}'?"
+        if close
+        else f"there are {quote(known, 20)}"
+        if known
+        else "there are none"
+    )
+    return f"unknown {what} '{name}': {hint}"

@@ -1,0 +1,126 @@
+"""The frequency table: rows with equal codes collapsed into one weighted row.
+
+Every class-based algorithm, model and nearly every loss works on it. It does not depend on the order of the
+rows, and two of them merge into one by adding weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.collapse import collapse_keys
+
+_ROOM = 1 << 62  # keys of several columns fit 64 bits up to here
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histograms:
+    """Sensitive values of each weighted row, sparse.
+
+    The values of all sensitive columns are numbered through, column after column.
+    """
+
+    first: tuple[int, ...]
+    """Where each column's values begin; one more entry for the end."""
+    start: NDArray[np.int64]
+    """[u + 1] where each weighted row's entries begin."""
+    value: NDArray[np.int32]
+    count: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrequencyTable:
+    """Distinct rows of codes in lexicographic order, with their weights."""
+
+    codes: NDArray[np.unsignedinteger]
+    """[u, d]"""
+    weight: NDArray[np.int64]
+    """[u]"""
+    of_row: NDArray[np.int32]
+    """[n] which weighted row each original row belongs to."""
+    histograms: Histograms
+
+    @property
+    def rows(self) -> int:
+        """Number of original rows."""
+        return self.of_row.size
+
+    def values(self, column: int, size: int) -> NDArray[np.int64]:
+        """How often each of ``size`` codes occurs in a column."""
+        return _sums(self.codes[:, column], self.weight, size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CodedRows:
+    """A table in code space, row by row."""
+
+    quasi: tuple[NDArray[np.unsignedinteger], ...]
+    sizes: tuple[int, ...]
+    """Number of codes of each quasi-identifier."""
+    sensitive: tuple[NDArray[np.unsignedinteger], ...] = ()
+    sensitive_sizes: tuple[int, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self.quasi[0].size
+
+    def collapsed(self) -> FrequencyTable:
+        """Equal rows as one weighted row, in lexicographic order."""
+        of_row = ranks(self.quasi, self.sizes)
+        some_row = np.empty(int(of_row.max()) + 1, np.int64)
+        some_row[of_row] = np.arange(of_row.size)
+        weight = np.bincount(of_row)
+        return FrequencyTable(self._matrix(some_row), weight, of_row, self._histograms(of_row, weight.size))
+
+    def one_by_one(self, in_order: bool) -> FrequencyTable:
+        """Every row with weight 1: in the order of the input, or lexicographically."""
+        order = np.arange(self.rows)
+        if not in_order:
+            order = np.argsort(ranks(self.quasi, self.sizes), kind="stable")
+        of_row = np.empty(self.rows, np.int32)
+        of_row[order] = np.arange(self.rows, dtype=np.int32)
+        weight = np.ones(self.rows, np.int64)
+        return FrequencyTable(self._matrix(order), weight, of_row, self._histograms(of_row, self.rows))
+
+    def _matrix(self, rows: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
+        dtype = np.uint16 if max(self.sizes) <= 1 << 16 else np.uint32
+        codes = np.empty((rows.size, len(self.quasi)), dtype)
+        for j, column in enumerate(self.quasi):
+            codes[:, j] = column[rows]
+        return codes
+
+    def _histograms(self, of_row: NDArray[np.int32], size: int) -> Histograms:
+        first = np.concatenate(([0], np.cumsum(self.sensitive_sizes, dtype=np.int64)))
+        width = np.uint64(max(int(first[-1]), 1))
+        keys, counts = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+        for column, offset in zip(self.sensitive, first, strict=False):
+            distinct, number = collapse_keys(of_row.astype(np.uint64) * width + column + np.uint64(offset))
+            keys.append(distinct)
+            counts.append(np.bincount(number))
+        key, count = np.concatenate(keys), np.concatenate(counts)
+        order = np.argsort(key)
+        start = np.searchsorted(key[order], np.arange(size + 1, dtype=np.uint64) * width)
+        return Histograms(tuple(first.tolist()), start, (key[order] % width).astype(np.int32), count[order])
+
+
+def ranks(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int]) -> NDArray[np.int32]:
+    """Rank of every row among the distinct rows, in lexicographic order."""
+    key = np.zeros(columns[0].size, np.uint64)
+    room = 1
+    for column, size in zip(columns, sizes, strict=True):
+        if room * size > _ROOM:  # the key is full: go on with the ranks of what it holds
+            distinct, ranks = collapse_keys(key)
+            key, room = ranks.astype(np.uint64), distinct.size
+        key = key * np.uint64(size) + column.astype(np.uint64)
+        room *= size
+    return collapse_keys(key)[1]
+
+
+def _sums(code: NDArray[np.unsignedinteger], weight: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Exact sums of weights per code."""
+    return np.rint(np.bincount(code, weight, size)).astype(np.int64)

@@ -1,0 +1,28 @@
+"""The three ways in which a kernel is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_njit = cast("Any", numba.njit)  # its type does not know all of its own options
+_INNER = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+def entry(function: F) -> F:
+    """Compile a kernel that Python calls: cached on disk, and other threads run beside it."""
+    return cast("F", _njit(cache=True, nogil=True)(function))
+
+
+def inner(function: F) -> F:
+    """Compile what only kernels call: no way in from Python, which halves the time to compile it."""
+    return cast("F", _njit(**_INNER)(function))
+
+
+def inline(function: F) -> F:
+    """Compile what the innermost loops call, where a call would cost more than what it does."""
+    return cast("F", _njit(forceinline=True, **_INNER)(function))

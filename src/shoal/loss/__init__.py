@@ -1,0 +1,23 @@
+"""Losses: one file per family, and the table `LOSSES`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shoal.loss.base import Loss, Measured
+from shoal.loss.certainty import NCP, Certainty, Distortion, Generalised, Precision, SpanNCP
+from shoal.loss.classes import ClassSize, Discernibility, Entropy
+
+__all__ = ["LOSSES", "Loss", "Measured"]
+
+LOSSES: dict[str, type[Any]] = {
+    "ncp": NCP,
+    "span-ncp": SpanNCP,
+    "certainty": Certainty,
+    "distortion": Distortion,
+    "discernibility": Discernibility,
+    "class-size": ClassSize,
+    "entropy": Entropy,
+    "precision": Precision,
+    "generalised": Generalised,
+}

@@ -1,0 +1,68 @@
+"""Losses by the sizes of the classes and by the information in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.loss.base import Floats, Measured, by_column, row_sum
+from shoal.recoding import Recoding
+
+
+@dataclass(frozen=True, slots=True)
+class Discernibility:
+    """Every row costs the number of rows it cannot be told from; a suppressed one the whole table.
+
+    Weights do not enter.
+
+    References
+    ----------
+    R. J. Bayardo, R. Agrawal, "Data privacy through optimal k-anonymization", ICDE 2005.
+    """
+
+    def measure(self, recoding: Recoding, weights: Floats) -> Measured:
+        """Sum of the squared class sizes."""
+        size = recoding.size.astype(np.float64)
+        return Measured(float(size @ size) + recoding.suppressed * recoding.table.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassSize:
+    """Average size of a class: rows over classes, where all suppressed rows together are one class.
+
+    Weights do not enter.
+
+    References
+    ----------
+    K. LeFevre, D. J. DeWitt, R. Ramakrishnan, "Mondrian multidimensional k-anonymity", ICDE 2006.
+    """
+
+    def measure(self, recoding: Recoding, weights: Floats) -> Measured:
+        """Rows over classes."""
+        classes = recoding.size.size + (recoding.suppressed > 0)
+        return Measured(recoding.table.rows / max(classes, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Entropy:
+    """Non-uniform entropy in bits: how surprising each original value is, given the released one.
+
+    A cell costs -log2(rows with the original value / rows whose original value it covers), both counted in
+    the original table; a suppressed cell covers all rows. The weighted sum over all cells.
+
+    References
+    ----------
+    A. Gionis, T. Tassa, "k-anonymization with minimal loss of information", IEEE TKDE 21(2), 2009.
+    """
+
+    def measure(self, recoding: Recoding, weights: Floats) -> Measured:
+        """Weighted sum over the cells."""
+        columns = []
+        for j, cells in enumerate(recoding.cells):
+            counts = recoding.table.values(j, cells.domain.size)
+            covered = np.log2(np.maximum(cells.mass(counts), 1))
+            occurring = counts[counts > 0].astype(np.float64)
+            bits = row_sum(recoding, cells, covered, float(np.log2(recoding.table.rows)))
+            columns.append(float(weights[j]) * (bits - float(occurring @ np.log2(occurring))))
+        return Measured(sum(columns), by_column(recoding, columns))

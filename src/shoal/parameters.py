@@ -1,0 +1,88 @@
+"""Strategies by name: dataclasses whose fields are the parameters, filled from text.
+
+Models, losses and algorithms are frozen dataclasses in plain tables. What the command line, a recipe and
+the web form know of them is read off their fields.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from shoal.errors import RecipeError, quote, unknown
+
+T = TypeVar("T")
+
+_CALL = re.compile(r"\s*([\w-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+
+
+def parse_call(text: str) -> tuple[str, dict[str, str]]:
+    """Split ``name(a=1,b=x)`` into its name and parameters; a bare ``name`` has none."""
+    match = _CALL.fullmatch(text)
+    if match is None:
+        raise RecipeError(f"cannot read '{text}': write name(parameter=value, ...), for example k(k=5)")
+    name, inside = match.groups()
+    parameters = {}
+    for part in filter(str.strip, (inside or "").split(",")):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise RecipeError(f"cannot read '{part.strip()}' in '{text}': write parameter=value")
+        parameters[key.strip()] = value.strip()
+    return name, parameters
+
+
+def build(what: str, table: Mapping[str, type[T]], name: str, parameters: Mapping[str, Any]) -> T:
+    """Make the entry ``name`` of ``table`` with ``parameters``, given as text or as values."""
+    if name not in table:
+        raise RecipeError(unknown(what, name, table))
+    kind = table[name]
+    hints = get_type_hints(kind)
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    values = {}
+    for key, value in parameters.items():
+        if key not in known:
+            raise RecipeError(unknown(f"parameter of {what} {name}", key, known))
+        values[key] = _convert(value, hints[key], f"{key} of {what} {name}")
+    required = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]  # type: ignore[arg-type]
+    if absent := [key for key in required if key not in values]:
+        example = ",".join(f"{key}=..." for key in required)
+        raise RecipeError(f"{what} {name} needs {quote(absent)}: write {name}({example})")
+    return kind(**values)
+
+
+def describe(entry: object) -> dict[str, Any]:
+    """The parameters of an entry with their values, leaving out what is None."""
+    values = {field.name: getattr(entry, field.name) for field in fields(entry)}  # type: ignore[arg-type]
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def call_text(name: str, entry: object) -> str:
+    """Write an entry as ``name(a=1,b=x)``, which `parse_call` reads back."""
+    return f"{name}({','.join(f'{key}={value}' for key, value in describe(entry).items())})"
+
+
+def name_of(table: Mapping[str, type[Any]], entry: object) -> str:
+    """The name under which the type of ``entry`` stands in ``table``."""
+    return next(name for name, kind in table.items() if kind is type(entry))
+
+
+def _convert(value: Any, hint: Any, where: str) -> Any:
+    """Turn text into what a field's annotation asks for; values that are not text pass."""
+    if get_origin(hint) in (Union, types.UnionType):
+        options = [option for option in get_args(hint) if option is not type(None)]
+        return None if value in (None, "", "none") else _convert(value, options[0], where)
+    if get_origin(hint) is Literal:
+        if value not in get_args(hint):
+            raise RecipeError(unknown(where, str(value), get_args(hint)))
+        return value
+    if not isinstance(value, str) or hint is str:
+        return value
+    try:
+        return _WORDS[value.lower()] if hint is bool else hint(value)
+    except (KeyError, ValueError):
+        wanted = {int: "a whole number", float: "a number", bool: "true or false"}.get(hint, hint.__name__)
+        raise RecipeError(f"{where} must be {wanted}, not '{value}'") from None

@@ -1,0 +1,47 @@
+"""k-anonymity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import RecipeError
+from shoal.privacy.counts import Counts
+
+
+@dataclass(frozen=True, slots=True)
+class KAnonymity:
+    """Every released row has at least k - 1 others that are equal on all quasi-identifiers.
+
+    Protects from singling a person out, or linking a row to a name, by the quasi-identifiers. Does not
+    protect the sensitive value: if all k rows share it, knowing the class is knowing the value.
+
+    References
+    ----------
+    L. Sweeney, "k-anonymity: a model for protecting privacy", IJUFKS 10(5), 2002.
+    """
+
+    k: int
+    """Least number of rows in a class."""
+
+    monotone: ClassVar[bool] = True
+    sensitive: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.k < 2:
+            raise RecipeError(f"k must be at least 2, not {self.k}: with k = 1 every row stands alone")
+
+    def holds(self, counts: Counts) -> NDArray[np.bool_]:
+        """Whether each class has at least k rows."""
+        return counts.size >= self.k
+
+    def achieved(self, counts: Counts) -> int:
+        """Size of the smallest class."""
+        return int(counts.size.min(initial=np.iinfo(np.int64).max)) if counts.classes else 0
+
+    def within_reach(self, rows: int, distinct: int) -> str | None:
+        """A table with fewer than k rows has no class of k."""
+        return None if rows >= self.k else f"k = {self.k}, but the table has {rows} rows"

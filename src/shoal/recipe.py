@@ -1,0 +1,208 @@
+"""A run is a value: `Recipe` holds everything that a run depends on, and can be written down as TOML."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import tomli_w
+
+from shoal.algorithms import ALGORITHMS, Algorithm
+from shoal.encoding import CategoryOrder
+from shoal.errors import InputError, RecipeError, quote, unknown
+from shoal.hierarchies import Hierarchy, from_toml, to_toml
+from shoal.loss import LOSSES
+from shoal.parameters import build, describe, name_of
+from shoal.privacy import Model, model_text, parse_model
+from shoal.recoding import Render
+from shoal.table import ColumnType, ReadOptions
+
+ROLES = ("quasi", "sensitive", "identifier", "plain")
+Missing = Literal["category", "drop", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Everything that a run depends on, apart from the table itself."""
+
+    quasi: tuple[str, ...]
+    """Columns that someone could recognise a person by."""
+    models: tuple[Model, ...]
+    """The privacy goal; all of them must hold."""
+    sensitive: tuple[str, ...] = ()
+    identifier: tuple[str, ...] = ()
+    """Columns left out of the release."""
+    plain: tuple[str, ...] = ()
+    """Columns kept as they are; so is any column without a role, but with a warning."""
+    input: str | None = None
+    output: str | None = None
+    reading: ReadOptions = field(default_factory=ReadOptions)
+    missing: Missing = "category"
+    """What a missing value is: a value of its own, a reason to drop the row, or an error."""
+    types: Mapping[str, ColumnType] = field(default_factory=dict)
+    """Types of columns that should not be inferred."""
+    orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Values of ordered columns in their order."""
+    hierarchies: tuple[str, ...] = ()
+    """Files and folders with hierarchies."""
+    trees: Mapping[str, Hierarchy] = field(default_factory=dict)
+    """Hierarchies given as values."""
+    algorithm: Algorithm = field(default_factory=ALGORITHMS["auto"])
+    loss: str = "ncp"
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """How much each quasi-identifier matters; 1 where it is not named."""
+    category_order: CategoryOrder | None = None
+    """The order of flat categories; what the algorithm is made for where None."""
+    suppress: float = 0.0
+    """Largest share of rows that may be suppressed."""
+    render: Render = "label"
+    delimiter: str | None = None
+    """Delimiter of the release; the input's where None."""
+    safe_csv: bool = False
+    """Whether cells that a spreadsheet would run as a formula are neutralised."""
+    seed: int = 0
+    threads: int = 0
+    """Number of threads, 0 for one per core; the result does not depend on it."""
+
+    def __post_init__(self) -> None:
+        if not self.quasi:
+            raise RecipeError(
+                "no quasi-identifiers: name the columns that someone could recognise a person by"
+            )
+        if not self.models:
+            raise RecipeError("no privacy goal: say what must hold, for example k = 5")
+        self._check_roles()
+        if self.loss not in LOSSES:
+            raise RecipeError(unknown("loss", self.loss, LOSSES))
+        if not 0 <= self.suppress <= 1:
+            raise RecipeError(f"suppress is a share of the rows, from 0 to 1, not {self.suppress}")
+        for name, value, choices in (("missing", self.missing, Missing), ("render", self.render, Render)):
+            if value not in get_args(choices):
+                raise RecipeError(unknown(name, value, get_args(choices)))
+        for what, named in (("weight", self.weights), ("hierarchy", self.trees)):
+            if strange := [column for column in named if column not in self.quasi]:
+                raise RecipeError(f"a {what} is given for {quote(strange)}: not among {quote(self.quasi)}")
+
+    def _check_roles(self) -> None:
+        seen: dict[str, str] = {}
+        for role in ROLES:
+            for column in getattr(self, role):
+                if column in seen:
+                    twice = "twice" if seen[column] == role else f"both {seen[column]} and {role}"
+                    raise RecipeError(f"column '{column}' is named {twice}: give each column one role")
+                seen[column] = role
+
+    @classmethod
+    def from_toml(cls, source: str | Path) -> Recipe:
+        """Read a recipe from a file; paths in it are relative to its folder."""
+        path = Path(source)
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"{path}: cannot read the recipe: {error.strerror}") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise RecipeError(f"{path}: not a recipe: {error}") from error
+        try:
+            return _from_sections(content, path.parent)
+        except RecipeError as error:
+            raise RecipeError(f"{path}: {error}") from error
+
+    def to_toml(self, folder: str | Path | None = None) -> str:
+        """The recipe as TOML text; paths relative to ``folder``, or as they are."""
+        sections = {section: {} for section in _SECTIONS}  # type: dict[str, dict[str, Any]]
+        for section, names in _SECTIONS.items():
+            for name in names:
+                value = _to_plain(self, name, folder)
+                if value not in (None, "", (), [], {}):
+                    sections[section][name] = value
+        trees = {column: to_toml(tree) for column, tree in self.trees.items()}
+        return tomli_w.dumps(
+            {**{k: v for k, v in sections.items() if v}, **({"trees": trees} if trees else {})}
+        )
+
+
+_SECTIONS: dict[str, tuple[str, ...]] = {
+    "table": ("input", "delimiter_in", "encoding", "header", "na", "missing"),
+    "columns": (*ROLES, "types", "orders", "hierarchies"),
+    "goal": ("models", "suppress"),
+    "search": ("algorithm", "parameters", "loss", "weights", "category_order", "seed", "threads"),
+    "release": ("output", "render", "delimiter", "safe_csv"),
+}
+_READING = {"delimiter_in": "delimiter", "encoding": "encoding", "header": "header", "na": "na"}
+_PATHS = ("input", "output")
+_DEFAULTS = {f.name: f.default for f in fields(Recipe)} | {
+    "delimiter_in": None,
+    "encoding": None,
+    "header": True,
+    "na": (),
+}
+
+
+def _to_plain(recipe: Recipe, name: str, folder: str | Path | None) -> Any:
+    """One setting as TOML holds it; None where it is the default."""
+    written: dict[str, Callable[[], Any]] = {
+        "models": lambda: [model_text(model) for model in recipe.models],
+        "algorithm": lambda: name_of(ALGORITHMS, recipe.algorithm),
+        "parameters": lambda: describe(recipe.algorithm),
+        "hierarchies": lambda: [_relative_source(source, folder) for source in recipe.hierarchies],
+        "loss": lambda: recipe.loss,
+        "seed": lambda: recipe.seed,
+    }
+    if name in written:
+        return written[name]()
+    owner, attribute = (recipe.reading, _READING[name]) if name in _READING else (recipe, name)
+    value = getattr(owner, attribute)
+    if value == _DEFAULTS.get(name):
+        return None
+    return _relative(value, folder) if name in _PATHS else value
+
+
+def _relative(path: str, folder: str | Path | None) -> str:
+    return path if folder is None else os.path.relpath(path, folder)
+
+
+def _relative_source(source: str, folder: str | Path | None) -> str:
+    """A hierarchy source is a path, or ``column=path``."""
+    column, equals, path = ("", "", source) if Path(source).exists() else source.rpartition("=")
+    return f"{column}{equals}{_relative(path, folder)}"
+
+
+def _from_sections(content: Mapping[str, Any], folder: Path) -> Recipe:
+    settings: dict[str, Any] = {}
+    trees = content.get("trees", {})
+    for section, values in content.items():
+        if section == "trees":
+            continue
+        if section not in _SECTIONS:
+            raise RecipeError(unknown("section", section, [*_SECTIONS, "trees"]))
+        if not isinstance(values, Mapping):
+            raise RecipeError(f"'{section}' must be a section, written [{section}]")
+        for name, value in values.items():
+            if name not in _SECTIONS[section]:
+                raise RecipeError(unknown(f"setting in [{section}]", name, _SECTIONS[section]))
+            settings[name] = tuple(value) if isinstance(value, list) else value
+    reading = {_READING[name]: settings.pop(name) for name in list(settings) if name in _READING}
+    for name in _PATHS:
+        if name in settings:
+            settings[name] = str(folder / settings[name])
+    settings["hierarchies"] = tuple(
+        _absolute_source(source, folder) for source in settings.get("hierarchies", ())
+    )
+    settings["models"] = tuple(parse_model(text) for text in settings.get("models", ()))
+    name, parameters = settings.pop("algorithm", "auto"), settings.pop("parameters", {})
+    settings["algorithm"] = build("algorithm", ALGORITHMS, name, parameters)
+    settings["orders"] = {column: tuple(values) for column, values in settings.get("orders", {}).items()}
+    settings["trees"] = {column: from_toml(tree, f"trees.{column}") for column, tree in trees.items()}
+    try:
+        return Recipe(**{"quasi": (), **settings}, reading=ReadOptions(**reading))
+    except TypeError as error:
+        raise RecipeError(f"a setting has the wrong kind of value: {error}") from error
+
+
+def _absolute_source(source: str, folder: Path) -> str:
+    column, equals, path = ("", "", source) if (folder / source).exists() else source.rpartition("=")
+    return f"{column}{equals}{folder / path}"

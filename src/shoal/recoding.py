@@ -1,0 +1,223 @@
+"""Recoding: what every row becomes, as intervals or sets of codes per class, and its rendering as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.domain import Codes, Domain, members
+from shoal.frequency import FrequencyTable, ranks
+from shoal.kernels.collapse import collapse_keys
+
+Render = Literal["interval", "set", "label", "representative"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proposal:
+    """What an algorithm proposes: a class for every weighted row, and cells for every class if it wants.
+
+    Without cells, every class gets the tightest ones that are permitted. A class per row makes a proposal
+    cell by cell.
+    """
+
+    table: FrequencyTable
+    class_of: NDArray[np.int32]
+    """[u] class of each row of ``table``; -1 suppresses it."""
+    cells: tuple[NDArray[np.integer], NDArray[np.integer]] | None = None
+    """``lo`` and ``hi``, [classes, d] each."""
+    nodes: int | None = None
+    """How many states the search looked at."""
+    optimal: bool | None = None
+    """Whether no permitted table has less loss; None where nothing is claimed."""
+    lower_bound: float | None = None
+    """No permitted table has less loss than this."""
+    solutions: int | None = None
+    """How many tables share the least loss."""
+    search_space: float | None = None
+    """How many tables there are to choose from."""
+    notes: tuple[str, ...] = ()
+    """What the user should know about the search."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """The different released values of one column."""
+
+    domain: Domain
+    of_class: NDArray[np.int32]
+    """[classes] which cell each class has."""
+    lo: Codes
+    """[cells]"""
+    hi: Codes
+    """[cells]"""
+    members: tuple[Codes, Codes] | None
+    """The codes of each cell, laid end to end, with their starts in front, where a cell is a set."""
+
+    @property
+    def count(self) -> int:
+        """Number of cells."""
+        return self.lo.size
+
+    def covered(self) -> NDArray[np.int64]:
+        """How many values each cell stands for."""
+        return np.asarray(
+            self.hi - self.lo + 1 if self.members is None else np.diff(self.members[0]), np.int64
+        )
+
+    def mass(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sum of ``counts`` (one per code) over the values each cell stands for."""
+        if self.members is not None:
+            return np.add.reduceat(counts[self.members[1]], self.members[0][:-1])
+        total = np.concatenate(([0], np.cumsum(counts)))
+        return total[self.hi + 1] - total[self.lo]
+
+    def width(self) -> NDArray[np.float64]:
+        """Normalised certainty penalty of each cell: 0 for one value, 1 for all."""
+        if self.members is None:
+            return self.domain.width(self.lo, self.hi)
+        return (self.covered() - 1) / max(self.domain.size - 1, 1)
+
+    def text(self, by_ends: bool = False) -> pl.Series:
+        """Each cell as it is written; ``by_ends`` writes tree nodes by their first and last leaf."""
+        if self.members is not None:
+            return self.domain.set_text(*self.members)
+        return self.domain.text(self.lo, self.hi, by_ends)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Recoding:
+    """A proposal made concrete: the cells of every class."""
+
+    table: FrequencyTable
+    class_of: NDArray[np.int32]
+    """[u] class of each weighted row, -1 where it is suppressed; classes with equal cells are one."""
+    size: NDArray[np.int64]
+    """[classes] number of original rows."""
+    cells: tuple[Cells, ...]
+    """One per quasi-identifier."""
+
+    @property
+    def suppressed(self) -> int:
+        """Number of original rows that are not released."""
+        return int(self.table.rows - self.size.sum())
+
+    @classmethod
+    def of(cls, proposal: Proposal, domains: tuple[Domain, ...]) -> Recoding:
+        """Give every class its cells, and make classes with equal cells one."""
+        table, class_of = proposal.table, proposal.class_of
+        classes = int(class_of.max()) + 1
+        columns = [
+            _given(domain, proposal.cells[0][:, j], proposal.cells[1][:, j])
+            if proposal.cells is not None
+            else _tight(domain, table.codes[:, j], class_of, classes)
+            for j, domain in enumerate(domains)
+        ]
+        merged = ranks([cells.of_class for cells in columns], [cells.count for cells in columns])
+        class_of = np.where(class_of < 0, -1, merged[class_of]).astype(np.int32)
+        size = np.rint(np.bincount(class_of + 1, table.weight, int(merged.max(initial=-1)) + 2)).astype(
+            np.int64
+        )[1:]
+        first = np.empty(size.size, np.int64)
+        first[merged] = np.arange(merged.size)
+        return cls(
+            table,
+            class_of,
+            size,
+            tuple(Cells(c.domain, c.of_class[first], c.lo, c.hi, c.members) for c in columns),
+        )
+
+    def released_rows(self) -> NDArray[np.int64] | None:
+        """Positions of the rows that are released, or None if all are."""
+        if self.suppressed == 0:
+            return None
+        return np.flatnonzero(self.class_of[self.table.of_row] >= 0)
+
+    def columns(self, native: tuple[pl.DataType, ...], render: Render = "label") -> dict[str, pl.Series]:
+        """The released quasi-identifiers, row by row, one value or text per released row.
+
+        A column that nothing happened to comes back in its own type (``native``), and so does one of
+        representatives; any other is text.
+        """
+        of_row = self.class_of[self.table.of_row]
+        of_row = of_row[of_row >= 0]
+        released = {}
+        for j, (cells, dtype) in enumerate(zip(self.cells, native, strict=True)):
+            domain = cells.domain
+            values = domain.labels if dtype == pl.String else domain.values
+            if render == "representative":
+                of_class = values.gather(self._representatives(j))
+            elif (cells.covered() == 1).all():
+                of_class = values.gather(cells.lo[cells.of_class])
+            elif render == "set":
+                sets = _present(domain, *self._kept(j), self.size.size)
+                of_class = sets.text().gather(sets.of_class)
+            else:
+                of_class = cells.text(by_ends=render == "interval").gather(cells.of_class)
+            released[domain.name] = of_class.gather(of_row)
+        return released
+
+    def _kept(self, j: int) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int32]]:
+        """Codes of one column and classes, of the weighted rows that are released."""
+        kept = self.class_of >= 0
+        return self.table.codes[kept, j], self.class_of[kept]
+
+    def _representatives(self, j: int) -> NDArray[np.int64]:
+        """One code per class to stand for it: the median of numbers, else the commonest value."""
+        code, class_of = self._kept(j)
+        weight = self.table.weight[self.class_of >= 0]
+        rows = pl.DataFrame({"class": class_of, "code": code, "weight": weight})
+        rows = rows.group_by("class", "code").agg(pl.col("weight").sum()).sort("class", "code")
+        if self.cells[j].domain.ranges:
+            before = pl.col("weight").cum_sum().over("class")
+            median = rows.filter(2 * before >= pl.col("weight").sum().over("class"))
+            chosen = median.unique("class", keep="first", maintain_order=True)
+        else:
+            chosen = rows.sort("class", -pl.col("weight"), "code").unique(
+                "class", keep="first", maintain_order=True
+            )
+        return chosen["code"].to_numpy().astype(np.int64)
+
+
+def _given(domain: Domain, lo: Codes, hi: Codes) -> Cells:
+    """Cells for intervals that the proposal states."""
+    lo, hi = domain.snap(np.asarray(lo, np.int64), np.asarray(hi, np.int64))
+    size = np.uint64(domain.size)
+    pairs, of_class = collapse_keys(lo.astype(np.uint64) * size + hi.astype(np.uint64))
+    return Cells(domain, of_class, (pairs // size).astype(np.int64), (pairs % size).astype(np.int64), None)
+
+
+def _tight(
+    domain: Domain, codes: NDArray[np.unsignedinteger], class_of: NDArray[np.int32], classes: int
+) -> Cells:
+    """The tightest cells around what each class has: the set of values present, or a permitted interval."""
+    kept = class_of >= 0
+    codes, class_of = (codes, class_of) if kept.all() else (codes[kept], class_of[kept])
+    if domain.kind == "flat":
+        return _present(domain, codes, class_of, classes)
+    lo, hi = np.full(classes, domain.size, np.int64), np.full(classes, -1, np.int64)
+    np.minimum.at(lo, class_of, codes.astype(np.int64))
+    np.maximum.at(hi, class_of, codes.astype(np.int64))
+    return _given(domain, lo, hi)
+
+
+def _present(
+    domain: Domain, codes: NDArray[np.unsignedinteger], class_of: NDArray[np.int32], classes: int
+) -> Cells:
+    """One cell per different set of values present in a class."""
+    pairs = np.sort(class_of.astype(np.int64) * domain.size + codes)
+    pairs = pairs[np.concatenate(([True], pairs[1:] != pairs[:-1]))]
+    start = np.searchsorted(pairs, np.arange(classes + 1) * domain.size)
+    code = pairs % domain.size
+    lists = pl.DataFrame({"class": pairs // domain.size, "code": code}).group_by("class", maintain_order=True)
+    # Sets are told apart by the text of their codes: exact, and polars numbers texts quickly.
+    sets = lists.agg(pl.col("code").cast(pl.String).str.join(","))["code"]
+    cell = sets.cast(pl.Categorical(pl.Categories.random())).to_physical().to_numpy().astype(np.int32)
+    example = np.empty(int(cell.max()) + 1, np.int64)
+    example[cell] = np.arange(classes)
+    first, last = start[example], start[example + 1] - 1
+    starts, at = members(first, last)
+    return Cells(domain, cell, code[first], code[last], (starts, code[at]))

@@ -1,0 +1,55 @@
+"""The figures of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from shoal.verify import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a run did and what the verifier found."""
+
+    rows: int
+    """Rows of the input."""
+    dropped_rows: int
+    """Rows left out because a value was missing and the recipe said to drop them."""
+    suppressed_rows: int
+    released_rows: int
+    classes: int
+    smallest_class: int
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    identifier: tuple[str, ...]
+    """Columns left out of the release."""
+    models: tuple[Verdict, ...]
+    algorithm: Mapping[str, Any]
+    """Its name and parameters."""
+    loss: Mapping[str, Any]
+    """The loss that was asked for: its name, value, and value per column where it has one."""
+    ncp: float
+    """Normalised certainty penalty, from 0 to 1, all columns alike."""
+    columns: Mapping[str, Mapping[str, Any]]
+    """Per quasi-identifier: type, kind, distinct values, ncp."""
+    seed: int
+    nodes: int | None = None
+    """States that the search looked at."""
+    optimal: bool | None = None
+    """Whether the loss is proved to be the least possible; None where nothing is claimed."""
+    lower_bound: float | None = None
+    solutions: int | None = None
+    search_space: float | None = None
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    output: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        plain = asdict(self)
+        for name in ("quasi", "sensitive", "identifier", "warnings", "notes", "models"):
+            plain[name] = list(plain[name])
+        return plain

@@ -1,0 +1,327 @@
+"""Run a recipe: read, encode, search, recode, verify, write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.algorithms import ALGORITHMS, Problem, Progress, silent
+from shoal.domain import Domain
+from shoal.encoding import Column, Encoded, dictionary, encode, missing_rows
+from shoal.errors import GoalNotMet, InputError, RecipeError, quote, unknown
+from shoal.frequency import CodedRows
+from shoal.hierarchies import Hierarchy, read_hierarchies
+from shoal.loss import LOSSES
+from shoal.parameters import describe, name_of
+from shoal.privacy import for_columns
+from shoal.recipe import Recipe
+from shoal.recoding import Proposal, Recoding
+from shoal.report import Report
+from shoal.table import Table, check_writable, formula_cells, read, write
+from shoal.verify import Verification, verify_table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Release:
+    """A verified release."""
+
+    frame: Any
+    """The same kind of frame as came in."""
+    report: Report
+    recipe: Recipe
+    table: Table = field(repr=False)
+    """What was anonymized."""
+
+    def write(self, path: str | Path) -> None:
+        """Write the release to a file, whole or not at all; the format follows the suffix."""
+        check_writable(path, inputs(self.recipe))
+        write(
+            self.frame,
+            path,
+            like=self.table.origin,
+            delimiter=self.recipe.delimiter,
+            safe_csv=self.recipe.safe_csv,
+        )
+
+
+def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -> Release:
+    """Carry out a recipe on a table, or on the recipe's own input; write the release if it names an output.
+
+    Nothing is returned or written that the verifier did not find to satisfy the privacy goal.
+
+    Parameters
+    ----------
+    source : path, frame or Table, optional
+        What to anonymize; ``recipe.input`` by default.
+    on_progress : callable, optional
+        Called with what is being done and how much of it is (0 to 1).
+    """
+    clock = _Clock(on_progress)
+    if recipe.output is not None:
+        check_writable(recipe.output, inputs(recipe))
+    with clock("read"):
+        table = _table(recipe, source)
+        subject = _prepare(recipe, table)
+    with clock("search"):
+        proposal = recipe.algorithm.search(subject.problem, on_progress)
+    with clock("recode"):
+        recoding = Recoding.of(proposal, subject.problem.domains)
+        frame = _recode(recipe, table, subject, recoding)
+    with clock("verify"):
+        verification = _verified(recipe, frame)
+    report = _report(recipe, table, subject, proposal, recoding, verification)
+    release = Release(frame, report, recipe, table)
+    if recipe.output is not None:
+        with clock("write"):
+            release.write(recipe.output)
+    warnings = (*report.warnings, *_formula_warning(recipe, frame))
+    return replace(release, report=replace(report, warnings=warnings, seconds=clock.seconds()))
+
+
+def inputs(recipe: Recipe) -> list[Path]:
+    """The files that a run reads and must not overwrite."""
+    return [Path(path) for path in (recipe.input, *recipe.hierarchies) if path is not None]
+
+
+class _Clock:
+    """Times the phases of a run and announces them."""
+
+    def __init__(self, on_progress: Progress) -> None:
+        self._announce = on_progress
+        self._begin = perf_counter()
+        self._spent = dict.fromkeys(("read", "search", "recode", "verify", "write"), 0.0)
+
+    @contextmanager
+    def __call__(self, phase: str) -> Iterator[None]:
+        self._announce(phase, 0.0)
+        begin = perf_counter()
+        yield
+        self._spent[phase] += perf_counter() - begin
+        self._announce(phase, 1.0)
+
+    def seconds(self) -> dict[str, float]:
+        return {**self._spent, "total": perf_counter() - self._begin}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Subject:
+    """A table made ready for search."""
+
+    problem: Problem
+    encoded: tuple[Encoded, ...]
+    rows: NDArray[np.int64] | None
+    """Positions of the rows that take part, or None if all do."""
+    warnings: tuple[str, ...]
+
+
+def _table(recipe: Recipe, source: object) -> Table:
+    source = recipe.input if source is None else source
+    if source is None:
+        raise RecipeError("there is nothing to anonymize: the recipe names no input, and none was given")
+    table = source if isinstance(source, Table) else read(source, recipe.reading)
+    if table.rows == 0:
+        raise InputError(f"{table.origin} has no rows")
+    return table
+
+
+def _prepare(recipe: Recipe, table: Table) -> _Subject:
+    """Check the recipe against the table and bring the table into code space."""
+    for name in (
+        *recipe.quasi,
+        *recipe.sensitive,
+        *recipe.identifier,
+        *recipe.plain,
+        *recipe.types,
+        *recipe.orders,
+    ):
+        if name not in table.names:
+            raise RecipeError(f"{table.origin}: {unknown('column', name, table.names)}")
+    trees = _hierarchies(recipe, table)
+    columns = {
+        name: Column(
+            name, recipe.types.get(name), recipe.orders.get(name), trees.get(name), recipe.reading.na
+        )
+        for name in recipe.quasi
+    }
+    rows = _complete_rows(recipe, table, columns)
+    models = for_columns(recipe.models, recipe.sensitive)
+    sensitive = {name: _sensitive_codes(_of(table, name, rows)) for name in recipe.sensitive}
+    for model in models:
+        column = getattr(model, "column", None)
+        count = table.rows if rows is None else rows.size
+        if reason := model.within_reach(count, sensitive[column][1] if column else 0):
+            raise GoalNotMet(f"the goal cannot be met: {reason}")
+    order = recipe.category_order or recipe.algorithm.category_order
+    encoded = tuple(encode(_of(table, name, rows), column, order) for name, column in columns.items())
+    problem = Problem(
+        domains=tuple(column.domain for column in encoded),
+        rows=CodedRows(
+            tuple(column.codes for column in encoded),
+            tuple(column.domain.size for column in encoded),
+            tuple(codes for codes, _ in sensitive.values()),
+            tuple(size for _, size in sensitive.values()),
+        ),
+        sensitive=recipe.sensitive,
+        models=models,
+        loss=recipe.loss,
+        weights=np.array([float(recipe.weights.get(name, 1.0)) for name in recipe.quasi]),
+        suppress=recipe.suppress,
+        seed=recipe.seed,
+        threads=recipe.threads or os.cpu_count() or 1,
+    )
+    return _Subject(problem, encoded, rows, _warnings(recipe, table, encoded))
+
+
+def _of(table: Table, name: str, rows: NDArray[np.int64] | None) -> pl.Series:
+    series = table.column(name)
+    return series if rows is None else series.gather(rows)
+
+
+def _hierarchies(recipe: Recipe, table: Table) -> Mapping[str, Hierarchy]:
+    found: dict[str, Hierarchy] = {}
+    for source in recipe.hierarchies:
+        found |= read_hierarchies(source, table.names)
+    return {**found, **recipe.trees}
+
+
+def _complete_rows(recipe: Recipe, table: Table, columns: Mapping[str, Column]) -> NDArray[np.int64] | None:
+    """The rows that take part, after the recipe's policy on missing values."""
+    if recipe.missing == "category":
+        return None
+    missing = {
+        name: missing_rows(table.column(name), columns.get(name, Column(name))) for name in table.names
+    }
+    incomplete = [name for name, mask in missing.items() if mask.any()]
+    if not incomplete:
+        return None
+    if recipe.missing == "error":
+        first = incomplete[0]
+        raise InputError(
+            f"{table.origin}: values are missing in {quote(incomplete)}, first in row "
+            f"{int(np.argmax(missing[first])) + 1} of '{first}'; take --missing category or drop to go on"
+        )
+    kept = np.flatnonzero(~np.logical_or.reduce([missing[name] for name in incomplete]))
+    if kept.size == 0:
+        raise InputError(
+            f"{table.origin}: every row has a missing value ({quote(incomplete)}), so none is left"
+        )
+    return kept
+
+
+def _sensitive_codes(series: pl.Series) -> tuple[NDArray[np.uint32], int]:
+    """Codes of a sensitive column, where a missing value is a value of its own."""
+    distinct, codes, missing = dictionary(series)
+    return codes, len(distinct) + missing
+
+
+def _warnings(recipe: Recipe, table: Table, encoded: tuple[Encoded, ...]) -> tuple[str, ...]:
+    warnings = [warning for column in encoded for warning in column.warnings]
+    named = {*recipe.quasi, *recipe.sensitive, *recipe.identifier, *recipe.plain}
+    if loose := [name for name in table.names if name not in named]:
+        warnings.append(
+            f"no role was given for {quote(loose)}: kept as they are, so check that they identify nobody"
+        )
+    for column in encoded:
+        if column.domain.size == 1:
+            warnings.append(f"column '{column.domain.name}' has one value only")
+        elif column.domain.size == table.rows > 1:
+            warnings.append(
+                f"column '{column.domain.name}' has a different value in every row: is it an identifier?"
+            )
+    return tuple(warnings)
+
+
+def _recode(recipe: Recipe, table: Table, subject: _Subject, recoding: Recoding) -> Any:
+    """Apply a recoding to the original frame."""
+    rows, kept = subject.rows, recoding.released_rows()
+    if kept is not None:
+        rows = kept if rows is None else rows[kept]
+    native = tuple(table.frame.schema[name] for name in recipe.quasi)
+    return table.release(recoding.columns(native, recipe.render), rows, recipe.identifier)
+
+
+def _verified(recipe: Recipe, frame: Any) -> Verification:
+    """Let the verifier decide; nothing goes out that it does not pass."""
+    released = read(frame, recipe.reading)
+    verification = verify_table(released, recipe.quasi, recipe.sensitive, recipe.models)
+    if not verification.holds:
+        short = [
+            f"{v.name} asked {v.asked}, reached {v.achieved:g}" for v in verification.models if not v.holds
+        ]
+        raise GoalNotMet(f"the goal was not met, so nothing is released: {'; '.join(short)}")
+    return verification
+
+
+def _report(
+    recipe: Recipe,
+    table: Table,
+    subject: _Subject,
+    proposal: Proposal,
+    recoding: Recoding,
+    verification: Verification,
+) -> Report:
+    problem = subject.problem
+    plain = LOSSES["ncp"]().measure(recoding, np.ones(len(recipe.quasi)))
+    asked = LOSSES[recipe.loss]().measure(recoding, problem.weights)
+    return Report(
+        rows=table.rows,
+        dropped_rows=table.rows - problem.rows.rows,
+        suppressed_rows=recoding.suppressed,
+        released_rows=verification.rows,
+        classes=verification.classes,
+        smallest_class=verification.smallest_class,
+        quasi=recipe.quasi,
+        sensitive=recipe.sensitive,
+        identifier=recipe.identifier,
+        models=verification.models,
+        algorithm={"name": name_of(ALGORITHMS, recipe.algorithm), "parameters": describe(recipe.algorithm)},
+        loss={"name": recipe.loss, "value": asked.value, "columns": asked.columns},
+        ncp=plain.value,
+        columns={
+            column.domain.name: {
+                "type": column.type,
+                "kind": column.domain.kind,
+                "values": column.domain.size,
+                "ncp": (plain.columns or {})[column.domain.name],
+            }
+            for column in subject.encoded
+        },
+        seed=recipe.seed,
+        nodes=proposal.nodes,
+        optimal=proposal.optimal,
+        lower_bound=proposal.lower_bound,
+        solutions=proposal.solutions,
+        search_space=proposal.search_space,
+        warnings=subject.warnings,
+        notes=(*_order_note(recipe, problem.domains), *proposal.notes),
+        output=recipe.output,
+    )
+
+
+def _order_note(recipe: Recipe, domains: tuple[Domain, ...]) -> tuple[str, ...]:
+    """Say how flat categories were ordered: it has an influence on which of them are grouped."""
+    flat = [domain.name for domain in domains if domain.kind == "flat"]
+    order = recipe.category_order or recipe.algorithm.category_order
+    how = "frequency, the commonest first" if order == "frequency" else "first appearance"
+    return (f"categories of {quote(flat)} were ordered by {how}",) if flat else ()
+
+
+def _formula_warning(recipe: Recipe, frame: Any) -> tuple[str, ...]:
+    """Warn of cells that a spreadsheet would run."""
+    if recipe.safe_csv or recipe.output is None:
+        return ()
+    released = read(frame).frame
+    cells = formula_cells(released, released.columns)
+    if not cells:
+        return ()
+    where = ", ".join(f"{count} in '{name}'" for name, count in cells.items())
+    return (f"cells that a spreadsheet would run as a formula: {where}; --safe-csv neutralises them",)

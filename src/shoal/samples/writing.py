@@ -1,0 +1,126 @@
+"""Writing samples and their hierarchies to files, in bounded memory and whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from shoal.errors import InputError, OutputError
+from shoal.samples.catalog import blocks, find, resolve
+
+Progress = Callable[[int, int], object]
+
+ROW_GROUP_ROWS = 250_000
+
+
+def write_sample(
+    name: str,
+    path: str | os.PathLike[str],
+    rows: int | None = None,
+    seed: int | None = None,
+    on_progress: Progress | None = None,
+) -> None:
+    """Make a sample straight into a file; memory does not grow with the number of rows.
+
+    Parameters
+    ----------
+    name
+        A name in ``SAMPLES``.
+    path
+        Where to write: ``.csv`` or ``.parquet``. The file appears whole or not at all.
+    rows, seed
+        As for ``sample``.
+    on_progress
+        Called as ``on_progress(done_rows, rows)`` while rows are made, from another thread than the caller's.
+
+    Raises
+    ------
+    InputError
+        For an unknown sample, fewer than one row, or another kind of file.
+    OutputError
+        If the file cannot be written.
+    """
+    chosen, rows, seed = resolve(name, rows, seed)
+    target = Path(path)
+    sink = _sink_for(target)
+
+    def made(*_: object) -> Iterator[pl.DataFrame]:
+        done = 0
+        for block in blocks(chosen, rows, seed):
+            yield block
+            done += len(block)
+            if on_progress is not None:
+                on_progress(done, rows)
+
+    with _whole(target) as temporary:
+        _run(sink, register_io_source(made, schema=dict(chosen.schema)), temporary)
+
+
+def write_hierarchies(name: str, folder: str | os.PathLike[str]) -> list[Path]:
+    """Write the hierarchies of a sample into ``folder``, made if need be: one ``<column>.csv`` each.
+
+    The files have the ARX layout: no header, ``;`` between the levels, the original value first.
+    """
+    every = find(name).hierarchies()
+    into = Path(folder)
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot make the folder '{into}': {error.strerror}") from error
+    for column, rows in every.items():
+        with _whole(into / f"{column}.csv") as temporary:
+            temporary.write_text(
+                "".join(";".join(row) + "\n" for row in rows), encoding="utf-8", newline="\n"
+            )
+    return [into / f"{column}.csv" for column in every]
+
+
+def _sink_csv(frame: pl.LazyFrame, path: Path) -> None:
+    frame.sink_csv(path, float_precision=2)
+
+
+def _sink_parquet(frame: pl.LazyFrame, path: Path) -> None:
+    frame.sink_parquet(path, row_group_size=ROW_GROUP_ROWS)
+
+
+_Sink = Callable[[pl.LazyFrame, Path], None]
+_SINKS: dict[str, _Sink] = {".csv": _sink_csv, ".parquet": _sink_parquet}
+
+
+def _sink_for(path: Path) -> _Sink:
+    if path.suffix.lower() not in _SINKS:
+        raise InputError(
+            f"cannot tell the kind of file from '{path.name}': use a name that ends in .csv or .parquet"
+        )
+    return _SINKS[path.suffix.lower()]
+
+
+def _run(sink: _Sink, frame: pl.LazyFrame, path: Path) -> None:
+    # On Ctrl-C polars raises a KeyboardInterrupt of its own besides Python's; in one thread the second would
+    # break into the clean-up that the first has started.
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        pool.submit(sink, frame, path).result()
+
+
+@contextmanager
+def _whole(target: Path) -> Iterator[Path]:
+    """Lend a temporary name beside ``target``; rename it at the end, or leave nothing behind."""
+    if target.is_dir():
+        raise OutputError(f"cannot write '{target}': it is a folder")
+    if not target.parent.is_dir():
+        raise OutputError(f"cannot write '{target}': there is no folder '{target.parent}'")
+    temporary = target.parent.absolute() / f".shoal-{secrets.token_hex(6)}.part"
+    try:
+        yield temporary
+        temporary.replace(target)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise OutputError(f"cannot write '{target}': {error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)

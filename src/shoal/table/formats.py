@@ -1,0 +1,111 @@
+"""File formats: known by suffix or first bytes, opened through their compression."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+from shoal.errors import InputError
+
+Format = Literal["text", "parquet", "arrow", "jsonl", "excel"]
+Compression = Literal["gzip", "zstd"]
+
+CHUNK = 1 << 20
+
+_FORMATS: dict[str, Format] = {
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".xlsx": "excel",
+}
+_COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
+
+_FORMAT_MAGIC: dict[bytes, Format] = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "excel"}
+_COMPRESSION_MAGIC: dict[bytes, Compression] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+
+
+def by_suffix(path: Path) -> tuple[Format, Compression | None]:
+    """Return what the name of ``path`` promises; text where it promises nothing."""
+    compression = _COMPRESSIONS.get(path.suffix.lower())
+    inner = path.with_suffix("") if compression else path
+    return _FORMATS.get(inner.suffix.lower(), "text"), compression
+
+
+def sniff(path: Path) -> tuple[Format, Compression | None]:
+    """Return what ``path`` is: by its first bytes where they are known ones, by its name otherwise."""
+    named, _ = by_suffix(path)
+    first = head(path, None, 8)
+    compression = next((kind for magic, kind in _COMPRESSION_MAGIC.items() if first.startswith(magic)), None)
+    if compression:
+        first = head(path, compression, 8)
+    return next(
+        (kind for magic, kind in _FORMAT_MAGIC.items() if first.startswith(magic)), named
+    ), compression
+
+
+def head(path: Path, compression: Compression | None, size: int) -> bytes:
+    """Return the first ``size`` bytes inside ``path``, or all of them."""
+    found = bytearray()
+    for chunk in chunks(path, compression, size):
+        found += chunk
+        if len(found) >= size:
+            break
+    return bytes(found[:size])
+
+
+def chunks(path: Path, compression: Compression | None, size: int = CHUNK) -> Iterator[bytes]:
+    """Yield the decompressed content of ``path`` in pieces."""
+    with explained(path):
+        if compression == "gzip":
+            with gzip.open(path) as stream:
+                yield from iter(lambda: stream.read(size), b"")
+        else:
+            with path.open("rb") as raw:
+                pieces = iter(lambda: raw.read(size), b"")
+                yield from _unzstd(pieces) if compression == "zstd" else pieces
+
+
+def _unzstd(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    # The library's own reader takes a cut-off file for a whole one, so the end of each frame is checked here.
+    zstandard = needs("zstandard", "zstandard")
+    frame = None
+    for piece in pieces:
+        rest = piece
+        while rest:
+            frame = frame or zstandard.ZstdDecompressor().decompressobj()
+            try:
+                yield frame.decompress(rest)
+            except zstandard.ZstdError as error:
+                raise EOFError(str(error)) from error
+            rest, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
+    if frame is not None:
+        raise EOFError("compressed file ended before the end of its last frame")
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what the operating system says about reading ``path`` into an InputError."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise InputError(f"{path} is damaged: {str(error)[:1].lower()}{str(error)[1:]}") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def needs(module: str, package: str) -> Any:
+    """Import an optional ``module``, or say what to install."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError:
+        raise InputError(f"this needs {module}, which is not installed: pip install {package}") from None

@@ -1,0 +1,249 @@
+"""Column types: found from the distinct values of a column, and values parsed to what can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from shoal.errors import InputError, quote, unknown
+from shoal.table.frames import as_text, unpatterned
+
+ColumnType = Literal["string", "integer", "float", "date", "datetime", "ordered", "boolean"]
+
+TYPE_CODES: dict[str, ColumnType] = {
+    "s": "string",
+    "i": "integer",
+    "f": "float",
+    "d": "date",
+    "o": "ordered",
+    "b": "boolean",
+}
+
+_INTEGER = r"^[+-]?[0-9]+$"
+NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+_LEADING_ZERO = r"^[+-]?0[0-9]"
+_NOT_A_NUMBER = ("NA", "N/A", "NaN", "nan", "null", "None", "?", "-", ".")
+
+_DATES = {
+    "%Y-%m-%d": r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}$",
+    "%Y/%m/%d": r"^[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}$",
+    "%d.%m.%Y": r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}$",
+    "%d/%m/%Y": r"^[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}$",
+    "%m/%d/%Y": r"^[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}$",
+}
+_DATETIME = (
+    r"^(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ](?P<time>[0-9]{2}:[0-9]{2})"
+    r"(?:(?P<second>:[0-9]{2})(?P<fraction>\.[0-9]+)?)?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?$"
+)
+
+_TRUE, _FALSE = ("true", "yes", "t", "y", "1"), ("false", "no", "f", "n", "0")
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """The type of a column, and the values in it that must then count as missing."""
+
+    type: ColumnType
+    extra_na: tuple[str, ...] = ()
+
+
+def infer_type(values: pl.Series) -> Inference:
+    """Find the type of a column from its distinct ``values``.
+
+    Text is a number, date, time or truth value only if all of it is. Codes with leading zeros stay text, and
+    so do dates like 03/04/2020 when nothing in the column tells the day from the month. A column of numbers
+    may hold markers such as ``NA`` or ``?``; these are given back as ``extra_na``.
+    """
+    if values.dtype != pl.String:
+        return Inference(_type_of(values.dtype))
+    present = unpatterned(values).drop_nulls()
+    if present.is_empty():
+        return Inference("string")
+    text = present.str.strip_chars()
+    return _infer_number(present, text) or Inference(_infer_other(text))
+
+
+def ordered_values(series: pl.Series) -> list[str] | None:
+    """Return the categories in their stated order, or None where the type of ``series`` states none."""
+    return series.dtype.categories.to_list() if isinstance(series.dtype, pl.Enum) else None
+
+
+def parse(values: pl.Series, type: ColumnType, column: str, order: Sequence[str] | None = None) -> pl.Series:
+    """Turn the distinct values of a column into values that compare as ``type`` does.
+
+    Parameters
+    ----------
+    values
+        Text or typed values; nulls stay null.
+    type
+        What to read them as. Ordered values become their rank.
+    column
+        Its name, for the error.
+    order
+        The categories of an ordered column from first to last; by default the order that its type states.
+
+    Raises
+    ------
+    InputError
+        When some value is not of that type; names the first few.
+    """
+    if type not in _PARSERS and type != "ordered":
+        raise InputError(unknown("type", type, [*_PARSERS, "ordered"]))
+    plain = unpatterned(values)
+    parsed = _ranks(plain, column, order) if type == "ordered" else _PARSERS[type](plain)
+    bad = plain.filter(parsed.is_null() & plain.is_not_null())
+    if len(bad):
+        raise InputError(
+            f"column '{column}' has values that are not {_EXPECTED[type]}: {quote(as_text(bad), 5)}"
+        )
+    return parsed.alias(values.name)
+
+
+_EXPECTED: dict[ColumnType, str] = {
+    "integer": "integers",
+    "float": "finite numbers",
+    "date": "dates that can be read in one way only, all like 2020-12-31, 31.12.2020 or 12/31/2020",
+    "datetime": "times like 2020-12-31T23:59:59, all or none with a time zone",
+    "boolean": "true or false, yes or no",
+    "ordered": "in the stated order",
+    "string": "text",
+}
+
+
+def _type_of(dtype: pl.DataType) -> ColumnType:
+    if dtype.is_integer():
+        return "integer"
+    if dtype.is_numeric():
+        return "float"
+    # Times of day and durations have no type of their own here: they are told apart, not compared.
+    named: dict[type[pl.DataType], ColumnType] = {
+        pl.Boolean: "boolean",
+        pl.Date: "date",
+        pl.Datetime: "datetime",
+        pl.Enum: "ordered",
+    }
+    return named.get(dtype.base_type(), "string")
+
+
+def _infer_other(text: pl.Series) -> ColumnType:
+    if _is_boolean(text):
+        return "boolean"
+    if len(_fitting_dates(text)) == 1:
+        return "date"
+    # Looking at one value first spares a long column of text the search for times in all of it.
+    is_datetime = not _datetimes(text.head(1)).null_count() and not _datetimes(text).null_count()
+    return "datetime" if is_datetime else "string"
+
+
+def _infer_number(present: pl.Series, text: pl.Series) -> Inference | None:
+    is_number = text.str.contains(NUMBER)
+    others, numbers = present.filter(~is_number), text.filter(is_number)
+    if 2 * len(others) > len(text) or not others.str.strip_chars().is_in(_NOT_A_NUMBER).all():
+        return None
+    if numbers.str.contains(_LEADING_ZERO).any():
+        return Inference("string")
+    whole = numbers.str.contains(_INTEGER).all()
+    if (_integers(numbers) if whole else _floats(numbers)).null_count():
+        return Inference("string")
+    return Inference("integer" if whole else "float", tuple(others.sort()))
+
+
+def _is_boolean(text: pl.Series) -> bool:
+    # A lone 'F' or 'N' is more often female or north than false, so letters must come in pairs.
+    words = set(text.str.to_lowercase().unique())
+    return words in ({"t", "f"}, {"y", "n"}) or words <= {"true", "false"} or words <= {"yes", "no"}
+
+
+def _integers(values: pl.Series) -> pl.Series:
+    if not values.dtype.is_numeric():
+        text = as_text(values).str.strip_chars()
+        values = text.set(~text.str.contains(_INTEGER), None)
+    elif not values.dtype.is_integer():
+        values = values.set(values != values.floor(), None)
+    large = values.cast(pl.Int128, strict=False)
+    small = large.cast(pl.Int64, strict=False)
+    return small if small.null_count() == large.null_count() else large
+
+
+def _floats(values: pl.Series) -> pl.Series:
+    if not values.dtype.is_numeric():
+        text = as_text(values).str.strip_chars()
+        values = text.set(~text.str.contains(NUMBER), None)
+    numbers = values.cast(pl.Float64, strict=False)
+    return numbers.set(~numbers.is_finite(), None)
+
+
+def _dates(values: pl.Series) -> pl.Series:
+    if values.dtype in (pl.Date, pl.Datetime):
+        return values.cast(pl.Date)
+    text = as_text(values).str.strip_chars()
+    fitting = _fitting_dates(text.drop_nulls())
+    if len(fitting) > 1:
+        return pl.Series([None] * len(text), dtype=pl.Date)
+    # Where nothing fits, the error names what the nearest format cannot read. A time of day is cut off.
+    readings = [_as_dates(text, format) for format in fitting or _DATES]
+    return min((*readings, _datetimes(text).dt.date()), key=pl.Series.null_count)
+
+
+def _fitting_dates(text: pl.Series) -> list[str]:
+    """Return the formats that read all of ``text``, one of those that read it as the same dates."""
+    found: dict[str, pl.Series] = {}
+    for format in _DATES:
+        if _as_dates(text.head(1), format).null_count():
+            continue
+        read = _as_dates(text, format)
+        if not read.null_count() and not any(read.equals(other) for other in found.values()):
+            found[format] = read
+    return list(found)
+
+
+def _as_dates(text: pl.Series, format: str) -> pl.Series:
+    return text.set(~text.str.contains(_DATES[format]), None).str.to_date(format, strict=False)
+
+
+def _datetimes(values: pl.Series) -> pl.Series:
+    if values.dtype in (pl.Date, pl.Datetime):
+        return values.cast(pl.Datetime("us")) if values.dtype == pl.Date else values
+    parts = as_text(values).str.strip_chars().str.extract_groups(_DATETIME).struct.unnest()
+    zoned = parts["zone"].null_count() < parts["day"].len() - parts["day"].null_count()
+    filled = parts.with_columns(
+        pl.col("time").fill_null("00:00"),
+        pl.col("second").fill_null(":00"),
+        pl.col("fraction").fill_null(".0"),
+    )
+    zone = pl.col("zone").str.replace("Z", "+00:00") if zoned else pl.lit("")
+    full = filled.select(pl.concat_str("day", pl.lit("T"), "time", "second", "fraction", zone)).to_series()
+    return full.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f" + "%z" * zoned, strict=False, time_unit="us")
+
+
+def _booleans(values: pl.Series) -> pl.Series:
+    if values.dtype == pl.Boolean:
+        return values
+    words = as_text(values).str.strip_chars().str.to_lowercase()
+    truth = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
+    return words.replace_strict(truth, default=None, return_dtype=pl.Boolean)
+
+
+_PARSERS: dict[ColumnType, Callable[[pl.Series], pl.Series]] = {
+    "string": as_text,
+    "integer": _integers,
+    "float": _floats,
+    "date": _dates,
+    "datetime": _datetimes,
+    "boolean": _booleans,
+}
+
+
+def _ranks(values: pl.Series, column: str, order: Sequence[str] | None) -> pl.Series:
+    stated = order if order is not None else ordered_values(values)
+    if stated is None and (values.dtype.is_numeric() or values.dtype.is_temporal()):
+        return values.rank("dense").cast(pl.Int64) - 1
+    if stated is None:
+        raise InputError(f"column '{column}' is ordered, but nothing states the order of its values")
+    if len(set(stated)) != len(stated):
+        raise InputError(f"the order of column '{column}' has a value twice: {quote(stated)}")
+    ranks = dict(zip(stated, range(len(stated)), strict=True))
+    return as_text(values).replace_strict(ranks, default=None, return_dtype=pl.Int64)

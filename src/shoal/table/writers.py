@@ -1,0 +1,232 @@
+"""Writing a release: whole or not at all, and the same bytes every time."""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import gzip
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from io import BytesIO
+from pathlib import Path
+from typing import IO
+
+import polars as pl
+
+from shoal.errors import InputError, OutputError
+from shoal.table.delimited import check_delimiter
+from shoal.table.formats import Compression, Format, by_suffix, needs
+from shoal.table.frames import Origin, from_native, unpatterned
+from shoal.table.types import NUMBER
+
+_FORMULA = r"^[=+\-@\t\r]"
+_BATCH = 1 << 17
+_SHEET_ROWS, _SHEET_COLUMNS, _SHEET_CELL = (1 << 20) - 1, 1 << 14, 32767
+
+
+def write(
+    frame: object,
+    path: str | Path,
+    *,
+    like: Origin | None = None,
+    delimiter: str | None = None,
+    safe_csv: bool = False,
+) -> None:
+    """Write ``frame`` to ``path``, in the format and compression that its suffix names.
+
+    The file appears whole or not at all: it is written beside its place under another name and then moved.
+
+    Parameters
+    ----------
+    frame
+        A frame of pandas, polars or pyarrow; the index of a pandas frame is not written.
+    path
+        An existing file is replaced.
+    like
+        The origin of the input: delimited text is written with the delimiter, encoding and line ends it had.
+    delimiter
+        Overrides that.
+    safe_csv
+        Put an apostrophe before cells of delimited text that a spreadsheet would run as a formula.
+
+    Raises
+    ------
+    OutputError
+        When the file could not be written; nothing is left behind.
+    """
+    target = Path(path)
+    check_writable(target)
+    table = _to_write(frame)
+    format, compression = by_suffix(target)
+    if safe_csv and format == "text":
+        table = _neutralised(table)
+    with _whole(target) as raw, _compressed(raw, compression) as stream:
+        _PUT[format](table, stream, _layout(target, like, delimiter))
+
+
+def check_writable(path: str | Path, forbidden: Iterable[Path] = ()) -> None:
+    """Raise an OutputError if ``path`` could not be written, or is the same file as one of ``forbidden``."""
+    target = Path(path)
+    folder = target.resolve().parent
+    if not folder.is_dir():
+        raise OutputError(f"{target} cannot be written: there is no folder {target.parent}")
+    if target.is_dir():
+        raise OutputError(f"{target} is a folder; give the path of a file")
+    if target.exists() and not target.is_file():
+        raise OutputError(f"{target} is not a regular file")
+    if any(_same_file(target, Path(other)) for other in forbidden):
+        raise OutputError(f"{target} is an input of this run; write the release to another file")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OutputError(f"{target} cannot be written: the folder {target.parent} is read-only")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise OutputError(f"{target} cannot be written: permission denied")
+    for module, package in _modules(target):
+        try:
+            needs(module, package)
+        except InputError as error:
+            raise OutputError(f"{target} cannot be written: {error}") from None
+
+
+def formula_cells(frame: pl.DataFrame, columns: Iterable[str]) -> dict[str, int]:
+    """Count, per column that has any, the cells that a spreadsheet would run as a formula."""
+    text = [name for name in columns if frame.schema[name] in (pl.String, pl.Categorical, pl.Enum)]
+    counts = {name: int(_runs(frame.get_column(name)).sum()) for name in text}
+    return {name: count for name, count in counts.items() if count}
+
+
+def _runs(column: pl.Series) -> pl.Series:
+    text = unpatterned(column).cast(pl.String)
+    return (text.str.contains(_FORMULA) & ~text.str.contains(NUMBER)).fill_null(False)
+
+
+def _neutralised(table: pl.DataFrame) -> pl.DataFrame:
+    found = [table.get_column(name) for name in formula_cells(table, table.columns)]
+    return table.with_columns(_quoted(column.cast(pl.String), _runs(column)) for column in found)
+
+
+def _quoted(text: pl.Series, runs: pl.Series) -> pl.Series:
+    return ("'" + unpatterned(text)).zip_with(runs, text).alias(text.name)
+
+
+def _to_write(frame: object) -> pl.DataFrame:
+    try:
+        return from_native(frame)[0]
+    except InputError as error:
+        raise OutputError(f"the release cannot be written: {error}") from error
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return one.resolve() == other.resolve()
+
+
+def _modules(path: Path) -> Iterator[tuple[str, str]]:
+    format, compression = by_suffix(path)
+    if format == "excel":
+        yield "xlsxwriter", "shoal[excel]"
+    if compression == "zstd":
+        yield "zstandard", "zstandard"
+
+
+def _layout(path: Path, like: Origin | None, delimiter: str | None) -> Origin:
+    """Return how to write delimited text: as told, as the name says, as the input was."""
+    origin = like if like is not None and like.format == "text" else Origin("path")
+    is_tsv = ".tsv" in (suffix.lower() for suffix in path.suffixes[-2:])
+    char = check_delimiter(delimiter) if delimiter is not None else "\t" if is_tsv else origin.delimiter
+    return Origin("path", delimiter=char, encoding=origin.encoding, bom=origin.bom, newline=origin.newline)
+
+
+def _put_text(table: pl.DataFrame, stream: IO[bytes], layout: Origin) -> None:
+    # A missing value alone on its line would be a blank line, which at the end of a file is nothing.
+    missing = '""' if table.width == 1 else ""
+    encoder = codecs.getincrementalencoder(layout.encoding)()
+    stream.write(encoder.encode("\ufeff" * layout.bom))
+    for start in range(0, max(table.height, 1), _BATCH):
+        batch = BytesIO()
+        table.slice(start, _BATCH).write_csv(
+            batch,
+            separator=layout.delimiter,
+            line_terminator=layout.newline,
+            include_header=start == 0,
+            null_value=missing,
+        )
+        stream.write(batch.getbuffer() if layout.encoding == "utf-8" else _encoded(encoder, batch, layout))
+
+
+def _encoded(encoder: codecs.IncrementalEncoder, batch: BytesIO, layout: Origin) -> bytes:
+    text = batch.getvalue().decode()
+    try:
+        return encoder.encode(text)
+    except UnicodeEncodeError as error:
+        raise OutputError(
+            f"the character {text[error.start]!r} does not exist in {layout.encoding}, the encoding of the "
+            "input; convert the input to UTF-8 or write another format, such as .parquet"
+        ) from None
+
+
+def _put_excel(table: pl.DataFrame, stream: IO[bytes], _: Origin) -> None:
+    text = [column for column in table.get_columns() if column.dtype == pl.String]
+    long = any((column.str.len_chars() > _SHEET_CELL).any() for column in text)
+    if long or table.height > _SHEET_ROWS or table.width > _SHEET_COLUMNS:
+        raise OutputError(
+            f"a sheet holds {_SHEET_ROWS} rows, {_SHEET_COLUMNS} columns and {_SHEET_CELL} characters per "
+            "cell, less than the release needs; write another format, such as .csv"
+        )
+    options = {"strings_to_formulas": False, "strings_to_urls": False, "nan_inf_to_errors": True}
+    with needs("xlsxwriter", "shoal[excel]").Workbook(stream, options) as book:
+        book.set_properties({"created": datetime(2000, 1, 1)})  # the time of writing would be in every file
+        table.write_excel(book)
+
+
+_PUT: dict[Format, Callable[[pl.DataFrame, IO[bytes], Origin], None]] = {
+    "text": _put_text,
+    "excel": _put_excel,
+    "parquet": lambda table, stream, _: table.write_parquet(stream),
+    "arrow": lambda table, stream, _: table.write_ipc(stream),
+    "jsonl": lambda table, stream, _: table.write_ndjson(stream),
+}
+
+
+@contextmanager
+def _compressed(raw: IO[bytes], compression: Compression | None) -> Iterator[IO[bytes]]:
+    if compression == "gzip":
+        with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as stream:
+            yield stream  # type: ignore[misc]
+    elif compression == "zstd":
+        with needs("zstandard", "zstandard").ZstdCompressor().stream_writer(raw, closefd=False) as stream:
+            yield stream
+    else:
+        yield raw
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[IO[bytes]]:
+    """Give a stream to a file that takes the place of ``path`` once all is written, or else is removed."""
+    target = path.resolve()
+    temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        if target.exists():
+            temporary.chmod(target.stat().st_mode)
+        temporary.replace(target)
+    except OutputError as error:
+        raise OutputError(f"{path} cannot be written: {error}") from error
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise OutputError(f"{path} cannot be written: {_reason(error)}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _reason(error: Exception) -> str:
+    # Polars passes on what the operating system says, but not always as an OSError.
+    full = os.strerror(errno.ENOSPC)
+    if getattr(error, "errno", None) == errno.ENOSPC or full in str(error):
+        return f"{full[0].lower()}{full[1:]}"
+    return getattr(error, "strerror", None) or str(error)
