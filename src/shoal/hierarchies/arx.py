@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from shoal.errors import InputError, OutputError
+from shoal.errors import InputError
+from shoal.files import whole_file
 from shoal.hierarchies.hierarchy import Hierarchy
 from shoal.hierarchies.text import read_text
 
@@ -55,17 +54,9 @@ def check_widths(records: list[tuple[int, list[str]]], width: int, source: str) 
 
 def write_hierarchy(hierarchy: Hierarchy, path: str | Path) -> None:
     """Write ``hierarchy`` in the ARX layout; the file appears whole or not at all."""
-    path = Path(path)
     text = "".join(";".join(map(quoted, row)) + "\n" for row in hierarchy.to_rows())
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="")
-        part.replace(path)
-    except OSError as error:
-        raise OutputError(f"cannot write '{path}': {error.strerror}") from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
+    with whole_file(path) as stream:
+        stream.write(text.encode())
 
 
 def quoted(label: str) -> str:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
 from shoal.errors import InputError, OutputError
+from shoal.files import whole_path
 from shoal.samples.catalog import blocks, find, resolve
 
 Progress = Callable[[int, int], object]
@@ -59,7 +58,7 @@ def write_sample(
             if on_progress is not None:
                 on_progress(done, rows)
 
-    with _whole(target) as temporary:
+    with whole_path(target) as temporary:
         _run(sink, register_io_source(made, schema=dict(chosen.schema)), temporary)
 
 
@@ -75,7 +74,7 @@ def write_hierarchies(name: str, folder: str | os.PathLike[str]) -> list[Path]:
     except OSError as error:
         raise OutputError(f"cannot make the folder '{into}': {error.strerror}") from error
     for column, rows in every.items():
-        with _whole(into / f"{column}.csv") as temporary:
+        with whole_path(into / f"{column}.csv") as temporary:
             temporary.write_text(
                 "".join(";".join(row) + "\n" for row in rows), encoding="utf-8", newline="\n"
             )
@@ -107,20 +106,3 @@ def _run(sink: _Sink, frame: pl.LazyFrame, path: Path) -> None:
     # break into the clean-up that the first has started.
     with ThreadPoolExecutor(max_workers=1) as pool:
         pool.submit(sink, frame, path).result()
-
-
-@contextmanager
-def _whole(target: Path) -> Iterator[Path]:
-    """Lend a temporary name beside ``target``; rename it at the end, or leave nothing behind."""
-    if target.is_dir():
-        raise OutputError(f"cannot write '{target}': it is a folder")
-    if not target.parent.is_dir():
-        raise OutputError(f"cannot write '{target}': there is no folder '{target.parent}'")
-    temporary = target.parent.absolute() / f".shoal-{secrets.token_hex(6)}.part"
-    try:
-        yield temporary
-        temporary.replace(target)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise OutputError(f"cannot write '{target}': {error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import codecs
-import errno
 import gzip
-import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -17,6 +14,7 @@ from typing import IO
 import polars as pl
 
 from shoal.errors import InputError, OutputError
+from shoal.files import check_target, whole_file
 from shoal.table.delimited import check_delimiter
 from shoal.table.formats import Compression, Format, by_suffix, needs
 from shoal.table.frames import Origin, from_native, unpatterned
@@ -63,26 +61,16 @@ def write(
     format, compression = by_suffix(target)
     if safe_csv and format == "text":
         table = _neutralised(table)
-    with _whole(target) as raw, _compressed(raw, compression) as stream:
+    with whole_file(target) as raw, _compressed(raw, compression) as stream:
         _PUT[format](table, stream, _layout(target, like, delimiter))
 
 
 def check_writable(path: str | Path, forbidden: Iterable[Path] = ()) -> None:
     """Raise an OutputError if ``path`` could not be written, or is the same file as one of ``forbidden``."""
     target = Path(path)
-    folder = target.resolve().parent
-    if not folder.is_dir():
-        raise OutputError(f"{target} cannot be written: there is no folder {target.parent}")
-    if target.is_dir():
-        raise OutputError(f"{target} is a folder; give the path of a file")
-    if target.exists() and not target.is_file():
-        raise OutputError(f"{target} is not a regular file")
+    check_target(target)
     if any(_same_file(target, Path(other)) for other in forbidden):
         raise OutputError(f"{target} is an input of this run; write the release to another file")
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise OutputError(f"{target} cannot be written: the folder {target.parent} is read-only")
-    if target.exists() and not os.access(target, os.W_OK):
-        raise OutputError(f"{target} cannot be written: permission denied")
     for module, package in _modules(target):
         try:
             needs(module, package)
@@ -201,32 +189,3 @@ def _compressed(raw: IO[bytes], compression: Compression | None) -> Iterator[IO[
             yield stream
     else:
         yield raw
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[IO[bytes]]:
-    """Give a stream to a file that takes the place of ``path`` once all is written, or else is removed."""
-    target = path.resolve()
-    temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(4)}.tmp")
-    try:
-        with temporary.open("xb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        if target.exists():
-            temporary.chmod(target.stat().st_mode)
-        temporary.replace(target)
-    except OutputError as error:
-        raise OutputError(f"{path} cannot be written: {error}") from error
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise OutputError(f"{path} cannot be written: {_reason(error)}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _reason(error: Exception) -> str:
-    # Polars passes on what the operating system says, but not always as an OSError.
-    full = os.strerror(errno.ENOSPC)
-    if getattr(error, "errno", None) == errno.ENOSPC or full in str(error):
-        return f"{full[0].lower()}{full[1:]}"
-    return getattr(error, "strerror", None) or str(error)
