@@ -22,6 +22,7 @@ LAYERS = (
     ("domain", "hierarchies", "samples"),
     ("table", "frequency"),
     ("encoding", "recoding", "privacy", "loss"),
+    ("exact",),
     ("algorithms",),
     ("learn", "engines"),
     ("verify", "recipe"),

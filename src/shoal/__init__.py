@@ -13,13 +13,17 @@ It hides every record of a table in a shoal of look-alikes, and proves it.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from shoal import errors as errors
+    from shoal.algorithms import Genetic as Genetic
+    from shoal.algorithms import MinGen as MinGen
     from shoal.algorithms import Mondrian as Mondrian
     from shoal.api import anonymize as anonymize
     from shoal.api import verify as verify
@@ -47,6 +51,8 @@ _ROOMS = {
     "KAnonymity": "privacy",
     "DistinctL": "privacy",
     "Mondrian": "algorithms",
+    "MinGen": "algorithms",
+    "Genetic": "algorithms",
 }
 
 __all__ = ["__version__", "errors", *_ROOMS]  # noqa: PLE0604
@@ -57,9 +63,19 @@ def __getattr__(name: str) -> Any:
         return import_module("shoal.errors")
     if name not in _ROOMS:
         raise AttributeError(f"module 'shoal' has no attribute '{name}'")
-    # Kept in the namespace: importing the room `verify` or `run` would else hide the function behind it.
     globals()[name] = getattr(import_module(f"shoal.{_ROOMS[name]}"), name)
     return globals()[name]
+
+
+class _Face(ModuleType):
+    """Keeps the functions `verify` and `run` in front of the rooms of that name, once these are imported."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _ROOMS and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Face
 
 
 def __dir__() -> list[str]:

@@ -81,7 +81,7 @@ def anonymize(
         reading=ReadOptions(na=tuple(na)),
         missing=missing,
         types=dict(types or {}),
-        orders={column: tuple(values) for column, values in (orders or {}).items()},
+        orders={column: tuple(map(str, values)) for column, values in (orders or {}).items()},
         hierarchies=(str(hierarchies),) if isinstance(hierarchies, str | Path) else (),
         trees={} if isinstance(hierarchies, str | Path) else _trees(hierarchies or {}),
         algorithm=build("algorithm", ALGORITHMS, *parse_call(algorithm))

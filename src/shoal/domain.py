@@ -23,6 +23,8 @@ Floats: TypeAlias = NDArray[np.float64]
 ANY = "*"
 """How suppression is written."""
 
+_VAST = np.finfo(np.float64).max / 2  # differences of greater numbers need not be finite
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Domain:
@@ -62,12 +64,16 @@ class Domain:
         cls, name: str, values: pl.Series, labels: pl.Series, place: pl.Series, missing: bool
     ) -> Domain:
         """A domain of ascending numbers, dates or times; all series start with null if ``missing``."""
-        scalar = place.cast(pl.Int64) if place.dtype.is_temporal() else place
-        number = scalar.drop_nulls().cast(pl.Float64).to_numpy()
-        hyphen = place.dtype.is_numeric() and (number.size == 0 or number[0] >= 0)
+        hyphen = place.dtype.is_numeric() and not labels.str.contains("-", literal=True).any()
         code = 0 if missing else None
         return cls(
-            name, "number", labels, values, _scaled(number, missing), code, dash="-" if hyphen else ".."
+            name,
+            "number",
+            labels,
+            values,
+            _scaled(_floats(place), missing),
+            code,
+            dash="-" if hyphen else "..",
         )
 
     @classmethod
@@ -179,6 +185,17 @@ class Domain:
     def _range_text(self, lo: Codes, hi: Codes) -> pl.Series:
         first, last = (self.labels.gather(np.asarray(end, np.int64)) for end in (lo, hi))
         return "[" + first + self.dash + last + "]"
+
+
+def _floats(place: pl.Series) -> Floats:
+    """Ascending numbers, dates or times as floats, of which the differences matter."""
+    place = place.drop_nulls()
+    if place.dtype.is_float():
+        number = place.to_numpy()
+        return number / 2 if np.abs(number).max(initial=0.0) > _VAST else number
+    # Large integers differ in digits that a float does not hold: only their differences go into one.
+    whole = place.cast(pl.Int64 if place.dtype.is_temporal() else pl.Int128).cast(pl.Int128)
+    return (whole - whole.head(1)).cast(pl.Float64).to_numpy()
 
 
 def _scaled(place: Floats, missing: bool) -> Floats:

@@ -13,6 +13,7 @@ from shoal.domain import Domain
 from shoal.errors import InputError, quote
 from shoal.hierarchies import Hierarchy, uncovered
 from shoal.table import ColumnType, as_text, infer_type, ordered_values, parse
+from shoal.table.types import NUMBER
 
 CategoryOrder = Literal["frequency", "appearance"]
 
@@ -59,7 +60,8 @@ def dictionary(series: pl.Series) -> tuple[pl.Series, NDArray[np.uint32], bool]:
         distinct = distinct.cast(pl.String)
     else:
         distinct = series.drop_nulls().unique()
-        number = series.replace_strict(distinct, pl.Series(np.arange(len(distinct)), dtype=pl.UInt32))
+        place = pl.Series(np.arange(len(distinct)), dtype=pl.UInt32)
+        number = series.replace_strict(distinct, place).cast(pl.UInt32)  # untouched if there is nothing in it
     return (
         distinct,
         number.fill_null(len(distinct)).to_numpy().astype(np.uint32, copy=False),
@@ -100,12 +102,17 @@ def missing_rows(series: pl.Series, column: Column) -> NDArray[np.bool_]:
 
 
 def _type(distinct: pl.Series, column: Column) -> tuple[ColumnType, list[str] | None, tuple[str, ...]]:
-    """The column's type, its stated order, and the values that count as missing under that type."""
+    """The column's type, its stated order, and the values that count as missing under that type.
+
+    In a column with a hierarchy none do: there any text is a value.
+    """
     order = list(column.order) if column.order else ordered_values(distinct)
     if column.type == "ordered" and order is None:
         raise InputError(
             f"column '{column.name}' is ordered, but its order is not said: name its values in order"
         )
+    if column.hierarchy is not None:
+        return column.type or infer_type(distinct).type, order, ()
     damaged = _damaged(distinct, column.na)
     if column.type is not None:
         return column.type, order, damaged if column.type in ("integer", "float") else ()
@@ -120,10 +127,11 @@ def _type(distinct: pl.Series, column: Column) -> tuple[ColumnType, list[str] | 
 
 
 def _damaged(distinct: pl.Series, markers: tuple[str, ...]) -> tuple[str, ...]:
-    """Texts like ``?607``, which contain a marker of missing values."""
+    """Texts like ``?607``, which contain a marker of missing values and are no numbers."""
     if distinct.dtype != pl.String or not markers:
         return ()
-    return tuple(distinct.filter(distinct.str.contains_any(list(markers))).sort())
+    number = distinct.str.strip_chars().str.contains(NUMBER)
+    return tuple(distinct.filter(distinct.str.contains_any(list(markers)) & ~number).sort())
 
 
 # Each of the following gives a domain and the codes of the distinct values, null last.
@@ -188,7 +196,6 @@ def _tree(
             f"column '{column.name}': the hierarchy does not have {quote(extra)}; "
             f"{'they' if len(extra) > 1 else 'it'} can only stay or be suppressed"
         )
-    missing = missing and "" not in column.hierarchy.leaves
     domain = Domain.tree(column.name, column.hierarchy, distinct, text, extra, missing)
     assert domain.hierarchy is not None
     code = {leaf: at for at, leaf in enumerate(domain.hierarchy.leaves)}

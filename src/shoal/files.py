@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import errno
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-import polars as pl
-
 from shoal.errors import OutputError
+
+_unfinished: set[Path] = set()
 
 
 def check_target(path: Path) -> None:
@@ -39,6 +39,7 @@ def whole_path(path: str | Path) -> Iterator[Path]:
     check_target(Path(path))
     target = Path(path).resolve()
     temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(4)}.tmp")
+    _unfinished.add(temporary)
     try:
         yield temporary
         if target.exists():
@@ -46,10 +47,15 @@ def whole_path(path: str | Path) -> Iterator[Path]:
         temporary.replace(target)
     except OutputError as error:
         raise OutputError(f"{path} cannot be written: {error}") from error
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except Exception as error:
+        from polars.exceptions import PolarsError  # noqa: PLC0415  the command line starts without polars
+
+        if not isinstance(error, OSError | PolarsError):
+            raise
         raise OutputError(f"{path} cannot be written: {_reason(error)}") from error
     finally:
         temporary.unlink(missing_ok=True)
+        _unfinished.discard(temporary)
 
 
 @contextmanager
@@ -61,9 +67,14 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
         os.fsync(stream.fileno())
 
 
+def discard_unfinished() -> None:
+    """Remove all that is still being written, for a process that ends without unwinding its threads."""
+    for temporary in tuple(_unfinished):
+        temporary.unlink(missing_ok=True)
+
+
 def _reason(error: Exception) -> str:
-    # Polars passes on what the operating system says, but not always as an OSError.
-    full = os.strerror(errno.ENOSPC)
-    if getattr(error, "errno", None) == errno.ENOSPC or full in str(error):
-        return f"{full[0].lower()}{full[1:]}"
-    return getattr(error, "strerror", None) or str(error)
+    """What the operating system said; polars passes that on inside of a text of its own."""
+    inside = re.search(r"\(os error (\d+)\)", str(error))
+    reason = os.strerror(int(inside[1])) if inside else getattr(error, "strerror", None) or str(error)
+    return f"{reason[:1].lower()}{reason[1:]}"

@@ -10,6 +10,7 @@ import re
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from shoal.errors import RecipeError, quote, unknown
@@ -17,21 +18,32 @@ from shoal.errors import RecipeError, quote, unknown
 T = TypeVar("T")
 
 _CALL = re.compile(r"\s*([\w-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_PART = re.compile(r'((?:"[^"]*"|[^,"])*)(?:,|$)')  # up to a comma that is not in quotes
+_UNCLEAR = re.compile(r'[,"]|^\s|\s$')
 _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+_KINDS: dict[type, tuple[type, str]] = {
+    bool: (bool, "true or false"),
+    int: (Integral, "a whole number"),
+    float: (Real, "a number"),
+    str: (str, "text"),
+}
 
 
 def parse_call(text: str) -> tuple[str, dict[str, str]]:
-    """Split ``name(a=1,b=x)`` into its name and parameters; a bare ``name`` has none."""
+    """Split ``name(a=1,b=x)`` into its name and parameters; a bare ``name`` has none.
+
+    A value with a comma in it is put in quotes, and a quote inside of those is written twice.
+    """
     match = _CALL.fullmatch(text)
     if match is None:
         raise RecipeError(f"cannot read '{text}': write name(parameter=value, ...), for example k(k=5)")
     name, inside = match.groups()
     parameters = {}
-    for part in filter(str.strip, (inside or "").split(",")):
+    for part in filter(str.strip, _parts(inside or "", text)):
         key, equals, value = part.partition("=")
         if not equals:
             raise RecipeError(f"cannot read '{part.strip()}' in '{text}': write parameter=value")
-        parameters[key.strip()] = value.strip()
+        parameters[key.strip()] = _unquoted(value.strip())
     return name, parameters
 
 
@@ -62,12 +74,58 @@ def describe(entry: object) -> dict[str, Any]:
 
 def call_text(name: str, entry: object) -> str:
     """Write an entry as ``name(a=1,b=x)``, which `parse_call` reads back."""
-    return f"{name}({','.join(f'{key}={value}' for key, value in describe(entry).items())})"
+    return f"{name}({','.join(f'{key}={_quoted(str(value))}' for key, value in describe(entry).items())})"
 
 
 def name_of(table: Mapping[str, type[Any]], entry: object) -> str:
     """The name under which the type of ``entry`` stands in ``table``."""
     return next(name for name, kind in table.items() if kind is type(entry))
+
+
+def check(entry: object) -> None:
+    """Refuse an entry with a field that is not what its annotation says; for ``__post_init__``.
+
+    Numbers of other libraries become Python's own, and lists of text tuples.
+    """
+    hints = get_type_hints(type(entry))
+    for field in fields(entry):  # type: ignore[arg-type]
+        value = _checked(getattr(entry, field.name), hints[field.name], field.name)
+        object.__setattr__(entry, field.name, value)
+
+
+def _checked(value: Any, hint: Any, name: str) -> Any:
+    if get_origin(hint) in (Union, types.UnionType):
+        options = [option for option in get_args(hint) if option is not type(None)]
+        return None if value is None else _checked(value, options[0], name)
+    if get_origin(hint) is Literal:
+        return _convert(value, hint, name)
+    if hint == tuple[str, ...]:
+        if isinstance(value, str) or not all(isinstance(each, str) for each in value):
+            raise RecipeError(f"{name} must be a list of texts, not {value!r}")
+        return tuple(value)
+    if hint in _KINDS:
+        kind, wanted = _KINDS[hint]
+        if not isinstance(value, kind) or (isinstance(value, bool) and hint is not bool):
+            raise RecipeError(f"{name} must be {wanted}, not {value!r}")
+        return hint(value)
+    return value
+
+
+def _parts(inside: str, text: str) -> list[str]:
+    """What stands between the commas."""
+    parts = [match for match in _PART.finditer(inside) if match[0]]
+    if sum(len(match[0]) for match in parts) != len(inside):
+        raise RecipeError(f"cannot read '{text}': a quote is not closed")
+    return [match[1] for match in parts]
+
+
+def _quoted(value: str) -> str:
+    return '"' + value.replace('"', '""') + '"' if _UNCLEAR.search(value) else value
+
+
+def _unquoted(value: str) -> str:
+    quoted = len(value) > 1 and value[0] == value[-1] == '"'
+    return value[1:-1].replace('""', '"') if quoted else value
 
 
 def _convert(value: Any, hint: Any, where: str) -> Any:
@@ -84,5 +142,5 @@ def _convert(value: Any, hint: Any, where: str) -> Any:
     try:
         return _WORDS[value.lower()] if hint is bool else hint(value)
     except (KeyError, ValueError):
-        wanted = {int: "a whole number", float: "a number", bool: "true or false"}.get(hint, hint.__name__)
+        wanted = _KINDS[hint][1] if hint in _KINDS else hint.__name__
         raise RecipeError(f"{where} must be {wanted}, not '{value}'") from None

@@ -6,6 +6,8 @@ import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from math import isfinite
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -16,10 +18,10 @@ from shoal.encoding import CategoryOrder
 from shoal.errors import InputError, RecipeError, quote, unknown
 from shoal.hierarchies import Hierarchy, from_toml, to_toml
 from shoal.loss import LOSSES
-from shoal.parameters import build, describe, name_of
+from shoal.parameters import build, check, describe, name_of
 from shoal.privacy import Model, model_text, parse_model
 from shoal.recoding import Render
-from shoal.table import ColumnType, ReadOptions
+from shoal.table import ColumnType, ReadOptions, check_delimiter
 
 ROLES = ("quasi", "sensitive", "identifier", "plain")
 Missing = Literal["category", "drop", "error"]
@@ -69,6 +71,7 @@ class Recipe:
     """Number of threads, 0 for one per core; the result does not depend on it."""
 
     def __post_init__(self) -> None:
+        check(self)
         if not self.quasi:
             raise RecipeError(
                 "no quasi-identifiers: name the columns that someone could recognise a person by"
@@ -76,13 +79,27 @@ class Recipe:
         if not self.models:
             raise RecipeError("no privacy goal: say what must hold, for example k = 5")
         self._check_roles()
+        self._check_columns()
+        self._check_numbers()
         if self.loss not in LOSSES:
             raise RecipeError(unknown("loss", self.loss, LOSSES))
+        if self.delimiter is not None:
+            object.__setattr__(self, "delimiter", check_delimiter(self.delimiter))
+
+    def _check_numbers(self) -> None:
         if not 0 <= self.suppress <= 1:
             raise RecipeError(f"suppress is a share of the rows, from 0 to 1, not {self.suppress}")
-        for name, value, choices in (("missing", self.missing, Missing), ("render", self.render, Render)):
-            if value not in get_args(choices):
-                raise RecipeError(unknown(name, value, get_args(choices)))
+        for name in ("seed", "threads"):
+            if getattr(self, name) < 0:
+                raise RecipeError(f"{name} must be 0 or more, not {getattr(self, name)}")
+
+    def _check_columns(self) -> None:
+        for column, type in self.types.items():
+            if type not in get_args(ColumnType):
+                raise RecipeError(f"column '{column}': {unknown('type', str(type), get_args(ColumnType))}")
+        for column, weight in self.weights.items():
+            if not isinstance(weight, Real) or not isfinite(weight):
+                raise RecipeError(f"the weight of '{column}' must be a finite number, not {weight!r}")
         for what, named in (("weight", self.weights), ("hierarchy", self.trees)):
             if strange := [column for column in named if column not in self.quasi]:
                 raise RecipeError(f"a {what} is given for {quote(strange)}: not among {quote(self.quasi)}")
@@ -108,7 +125,7 @@ class Recipe:
             raise RecipeError(f"{path}: not a recipe: {error}") from error
         try:
             return _from_sections(content, path.parent)
-        except RecipeError as error:
+        except InputError as error:
             raise RecipeError(f"{path}: {error}") from error
 
     def to_toml(self, folder: str | Path | None = None) -> str:
@@ -131,6 +148,12 @@ _SECTIONS: dict[str, tuple[str, ...]] = {
     "goal": ("models", "suppress"),
     "search": ("algorithm", "parameters", "loss", "weights", "category_order", "seed", "threads"),
     "release": ("output", "render", "delimiter", "safe_csv"),
+}
+_KINDS: dict[tuple[type, str], tuple[str, ...]] = {
+    (list, "a list of texts"): (*ROLES, "hierarchies", "models", "na"),
+    (dict, "a table"): ("types", "orders", "weights", "parameters"),
+    (str, "text"): ("input", "output", "algorithm", "delimiter_in", "encoding"),
+    (bool, "true or false"): ("header",),
 }
 _READING = {"delimiter_in": "delimiter", "encoding": "encoding", "header": "header", "na": "na"}
 _PATHS = ("input", "output")
@@ -165,25 +188,35 @@ def _relative(path: str, folder: str | Path | None) -> str:
     return path if folder is None else os.path.relpath(path, folder)
 
 
+def hierarchy_files(source: str) -> list[Path]:
+    """The files that a hierarchy source reads: one, or those of a folder."""
+    path = Path(_split_source(source, Path())[1])
+    return sorted(path.iterdir()) if path.is_dir() else [path]
+
+
 def _relative_source(source: str, folder: str | Path | None) -> str:
-    """A hierarchy source is a path, or ``column=path``."""
-    column, equals, path = ("", "", source) if Path(source).exists() else source.rpartition("=")
-    return f"{column}{equals}{_relative(path, folder)}"
+    column, path = _split_source(source, Path())
+    return f"{column}{_relative(path, folder)}"
+
+
+def _split_source(source: str, folder: Path) -> tuple[str, str]:
+    """A hierarchy source is a path, or ``column=path``; the first part with its equals sign."""
+    column, equals, path = ("", "", source) if (folder / source).exists() else source.rpartition("=")
+    return column + equals, path
 
 
 def _from_sections(content: Mapping[str, Any], folder: Path) -> Recipe:
     settings: dict[str, Any] = {}
     trees = content.get("trees", {})
     for section, values in content.items():
-        if section == "trees":
-            continue
-        if section not in _SECTIONS:
+        if section not in (*_SECTIONS, "trees"):
             raise RecipeError(unknown("section", section, [*_SECTIONS, "trees"]))
         if not isinstance(values, Mapping):
             raise RecipeError(f"'{section}' must be a section, written [{section}]")
-        for name, value in values.items():
+        for name, value in values.items() if section != "trees" else ():
             if name not in _SECTIONS[section]:
                 raise RecipeError(unknown(f"setting in [{section}]", name, _SECTIONS[section]))
+            _check_kind(section, name, value)
             settings[name] = tuple(value) if isinstance(value, list) else value
     reading = {_READING[name]: settings.pop(name) for name in list(settings) if name in _READING}
     for name in _PATHS:
@@ -195,7 +228,9 @@ def _from_sections(content: Mapping[str, Any], folder: Path) -> Recipe:
     settings["models"] = tuple(parse_model(text) for text in settings.get("models", ()))
     name, parameters = settings.pop("algorithm", "auto"), settings.pop("parameters", {})
     settings["algorithm"] = build("algorithm", ALGORITHMS, name, parameters)
-    settings["orders"] = {column: tuple(values) for column, values in settings.get("orders", {}).items()}
+    settings["orders"] = {
+        column: tuple(map(str, values)) for column, values in settings.get("orders", {}).items()
+    }
     settings["trees"] = {column: from_toml(tree, f"trees.{column}") for column, tree in trees.items()}
     try:
         return Recipe(**{"quasi": (), **settings}, reading=ReadOptions(**reading))
@@ -204,5 +239,13 @@ def _from_sections(content: Mapping[str, Any], folder: Path) -> Recipe:
 
 
 def _absolute_source(source: str, folder: Path) -> str:
-    column, equals, path = ("", "", source) if (folder / source).exists() else source.rpartition("=")
-    return f"{column}{equals}{folder / path}"
+    column, path = _split_source(source, folder)
+    return f"{column}{folder / path}"
+
+
+def _check_kind(section: str, name: str, value: Any) -> None:
+    """Refuse a value of which nothing can be made; what is wrong inside of it is found later."""
+    kind, wanted = next((kind for kind, names in _KINDS.items() if name in names), (object, ""))
+    texts = kind is not list or (isinstance(value, list) and all(isinstance(each, str) for each in value))
+    if not isinstance(value, kind) or not texts:
+        raise RecipeError(f"{name} in [{section}] must be {wanted}, not {value!r}")

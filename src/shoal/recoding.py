@@ -28,7 +28,7 @@ class Proposal:
     class_of: NDArray[np.int32]
     """[u] class of each row of ``table``; -1 suppresses it."""
     cells: tuple[NDArray[np.integer], NDArray[np.integer]] | None = None
-    """``lo`` and ``hi``, [classes, d] each."""
+    """``lo`` and ``hi``, [classes, d] each; -1 in a flat column stands for the set of the values present."""
     nodes: int | None = None
     """How many states the search looked at."""
     optimal: bool | None = None
@@ -41,6 +41,10 @@ class Proposal:
     """How many tables there are to choose from."""
     notes: tuple[str, ...] = ()
     """What the user should know about the search."""
+    alternatives: tuple[Proposal, ...] = ()
+    """Further tables with the same, least loss: as many as the search was asked to list."""
+    history: tuple[tuple[float, float], ...] = ()
+    """Best and mean loss after each generation of an evolution."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,13 +115,13 @@ class Recoding:
         table, class_of = proposal.table, proposal.class_of
         classes = int(class_of.max()) + 1
         columns = [
-            _given(domain, proposal.cells[0][:, j], proposal.cells[1][:, j])
+            _stated(domain, table.codes[:, j], class_of, proposal.cells[0][:, j], proposal.cells[1][:, j])
             if proposal.cells is not None
             else _tight(domain, table.codes[:, j], class_of, classes)
             for j, domain in enumerate(domains)
         ]
         merged = ranks([cells.of_class for cells in columns], [cells.count for cells in columns])
-        class_of = np.where(class_of < 0, -1, merged[class_of]).astype(np.int32)
+        class_of = np.append(merged, -1)[class_of].astype(np.int32)
         size = np.rint(np.bincount(class_of + 1, table.weight, int(merged.max(initial=-1)) + 2)).astype(
             np.int64
         )[1:]
@@ -182,6 +186,20 @@ class Recoding:
         return chosen["code"].to_numpy().astype(np.int64)
 
 
+def _stated(
+    domain: Domain, codes: NDArray[np.unsignedinteger], class_of: NDArray[np.int32], lo: Codes, hi: Codes
+) -> Cells:
+    """Cells for intervals that the proposal states, some of which may be the values present."""
+    if domain.kind != "flat" or (lo >= 0).all():
+        return _given(domain, lo, hi)
+    kept = np.flatnonzero((class_of >= 0) & (lo[class_of] < 0))
+    whole = np.flatnonzero(lo >= 0)
+    start, inside = members(lo[whole], hi[whole])
+    code = np.concatenate([codes[kept], inside.astype(codes.dtype)])
+    of = np.concatenate([class_of[kept], np.repeat(whole, np.diff(start)).astype(np.int32)])
+    return _present(domain, code, of, lo.size)
+
+
 def _given(domain: Domain, lo: Codes, hi: Codes) -> Cells:
     """Cells for intervals that the proposal states."""
     lo, hi = domain.snap(np.asarray(lo, np.int64), np.asarray(hi, np.int64))
@@ -209,14 +227,14 @@ def _present(
 ) -> Cells:
     """One cell per different set of values present in a class."""
     pairs = np.sort(class_of.astype(np.int64) * domain.size + codes)
-    pairs = pairs[np.concatenate(([True], pairs[1:] != pairs[:-1]))]
+    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     start = np.searchsorted(pairs, np.arange(classes + 1) * domain.size)
     code = pairs % domain.size
     lists = pl.DataFrame({"class": pairs // domain.size, "code": code}).group_by("class", maintain_order=True)
     # Sets are told apart by the text of their codes: exact, and polars numbers texts quickly.
     sets = lists.agg(pl.col("code").cast(pl.String).str.join(","))["code"]
     cell = sets.cast(pl.Categorical(pl.Categories.random())).to_physical().to_numpy().astype(np.int32)
-    example = np.empty(int(cell.max()) + 1, np.int64)
+    example = np.empty(int(cell.max(initial=-1)) + 1, np.int64)
     example[cell] = np.arange(classes)
     first, last = start[example], start[example + 1] - 1
     starts, at = members(first, last)

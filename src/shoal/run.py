@@ -22,12 +22,12 @@ from shoal.frequency import CodedRows
 from shoal.hierarchies import Hierarchy, read_hierarchies
 from shoal.loss import LOSSES
 from shoal.parameters import describe, name_of
-from shoal.privacy import for_columns
-from shoal.recipe import Recipe
+from shoal.privacy import for_columns, matching
+from shoal.recipe import Recipe, hierarchy_files
 from shoal.recoding import Proposal, Recoding
 from shoal.report import Report
 from shoal.table import Table, check_writable, formula_cells, read, write
-from shoal.verify import Verification, verify_table
+from shoal.verify import Verdict, Verification, verify_table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,10 +40,12 @@ class Release:
     recipe: Recipe
     table: Table = field(repr=False)
     """What was anonymized."""
+    solutions: tuple[Any, ...] = field(default=(), repr=False)
+    """All tables of least loss that an exact search listed; the first is ``frame``, and all are verified."""
 
     def write(self, path: str | Path) -> None:
         """Write the release to a file, whole or not at all; the format follows the suffix."""
-        check_writable(path, inputs(self.recipe))
+        check_writable(path, inputs(self.recipe, self.table.origin.path))
         write(
             self.frame,
             path,
@@ -67,19 +69,21 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
     """
     clock = _Clock(on_progress)
     if recipe.output is not None:
-        check_writable(recipe.output, inputs(recipe))
+        check_writable(recipe.output, inputs(recipe, _path(source)))
     with clock("read"):
         table = _table(recipe, source)
         subject = _prepare(recipe, table)
+    _check_rendering(recipe)
     with clock("search"):
         proposal = recipe.algorithm.search(subject.problem, on_progress)
     with clock("recode"):
         recoding = Recoding.of(proposal, subject.problem.domains)
         frame = _recode(recipe, table, subject, recoding)
     with clock("verify"):
-        verification = _verified(recipe, frame)
+        verification = _verified(recipe, subject.problem, recoding, frame)
+        others = tuple(_others(recipe, table, subject, proposal))
     report = _report(recipe, table, subject, proposal, recoding, verification)
-    release = Release(frame, report, recipe, table)
+    release = Release(frame, report, recipe, table, (frame, *others))
     if recipe.output is not None:
         with clock("write"):
             release.write(recipe.output)
@@ -87,9 +91,17 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
     return replace(release, report=replace(report, warnings=warnings, seconds=clock.seconds()))
 
 
-def inputs(recipe: Recipe) -> list[Path]:
-    """The files that a run reads and must not overwrite."""
-    return [Path(path) for path in (recipe.input, *recipe.hierarchies) if path is not None]
+def inputs(recipe: Recipe, source: Path | None = None) -> list[Path]:
+    """The files that a run of ``recipe`` on ``source`` reads and must not overwrite."""
+    tables = [Path(path) for path in (recipe.input, source) if path is not None]
+    return [*tables, *(file for text in recipe.hierarchies for file in hierarchy_files(text))]
+
+
+def _path(source: object) -> Path | None:
+    """The file that a table is read from, or was."""
+    if isinstance(source, Table):
+        return source.origin.path
+    return Path(source) if isinstance(source, str | os.PathLike) else None
 
 
 class _Clock:
@@ -219,6 +231,8 @@ def _complete_rows(recipe: Recipe, table: Table, columns: Mapping[str, Column]) 
 
 def _sensitive_codes(series: pl.Series) -> tuple[NDArray[np.uint32], int]:
     """Codes of a sensitive column, where a missing value is a value of its own."""
+    if series.dtype == pl.String:
+        series = series.replace("", None)  # to a reader an empty text is missing too, and so to the verifier
     distinct, codes, missing = dictionary(series)
     return codes, len(distinct) + missing
 
@@ -231,9 +245,10 @@ def _warnings(recipe: Recipe, table: Table, encoded: tuple[Encoded, ...]) -> tup
             f"no role was given for {quote(loose)}: kept as they are, so check that they identify nobody"
         )
     for column in encoded:
-        if column.domain.size == 1:
+        values = np.count_nonzero(np.bincount(column.codes))  # of a tree not every leaf occurs
+        if values == 1:
             warnings.append(f"column '{column.domain.name}' has one value only")
-        elif column.domain.size == table.rows > 1:
+        elif values == column.codes.size:
             warnings.append(
                 f"column '{column.domain.name}' has a different value in every row: is it an identifier?"
             )
@@ -249,16 +264,51 @@ def _recode(recipe: Recipe, table: Table, subject: _Subject, recoding: Recoding)
     return table.release(recoding.columns(native, recipe.render), rows, recipe.identifier)
 
 
-def _verified(recipe: Recipe, frame: Any) -> Verification:
+def _others(recipe: Recipe, table: Table, subject: _Subject, proposal: Proposal) -> Iterator[Any]:
+    """The other tables of least loss."""
+    for other in proposal.alternatives:
+        recoding = Recoding.of(other, subject.problem.domains)
+        frame = _recode(recipe, table, subject, recoding)
+        _verified(recipe, subject.problem, recoding, frame)
+        yield frame
+
+
+def _verified(recipe: Recipe, problem: Problem, recoding: Recoding, frame: Any) -> Verification:
     """Let the verifier decide; nothing goes out that it does not pass."""
     released = read(frame, recipe.reading)
     verification = verify_table(released, recipe.quasi, recipe.sensitive, recipe.models)
+    if _by_matching(recipe):
+        verification = _verified_by_matching(verification, problem, recoding)
     if not verification.holds:
         short = [
             f"{v.name} asked {v.asked}, reached {v.achieved:g}" for v in verification.models if not v.holds
         ]
         raise GoalNotMet(f"the goal was not met, so nothing is released: {'; '.join(short)}")
     return verification
+
+
+def _check_rendering(recipe: Recipe) -> None:
+    """A row that need not equal any other may not be written as what is present in its class: itself."""
+    if _by_matching(recipe) and recipe.render not in ("label", "interval"):
+        raise RecipeError(f"semantics=matching takes render 'label' or 'interval', not '{recipe.render}'")
+
+
+def _by_matching(recipe: Recipe) -> bool:
+    return getattr(recipe.algorithm, "semantics", "classes") == "matching"
+
+
+def _verified_by_matching(counted: Verification, problem: Problem, recoding: Recoding) -> Verification:
+    """The verdict on k by whom each released row could be, for which the original is needed."""
+    table = recoding.table
+    of_row = recoding.class_of[table.of_row]
+    lo, hi = (
+        np.stack([end[cells.of_class[of_row]] for cells, end in ends], axis=1)
+        for ends in ([(c, c.lo) for c in recoding.cells], [(c, c.hi) for c in recoding.cells])
+    )
+    k = max(verdict.asked["k"] for verdict in counted.models)
+    reached = matching.reached(np.stack(problem.rows.quasi, axis=1), lo, hi, k)
+    verdict = Verdict("k", {"k": k, "semantics": "matching"}, reached, reached >= k)
+    return replace(counted, holds=verdict.holds, models=(verdict,))
 
 
 def _report(
@@ -301,7 +351,8 @@ def _report(
         lower_bound=proposal.lower_bound,
         solutions=proposal.solutions,
         search_space=proposal.search_space,
-        warnings=subject.warnings,
+        history=proposal.history,
+        warnings=(*subject.warnings, *((matching.WARNING,) if _by_matching(recipe) else ())),
         notes=(*_order_note(recipe, problem.domains), *proposal.notes),
         output=recipe.output,
     )

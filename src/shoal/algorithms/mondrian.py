@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 
 from shoal.algorithms.problem import Problem, Progress, silent
 from shoal.encoding import CategoryOrder
+from shoal.errors import RecipeError
 from shoal.frequency import FrequencyTable
+from shoal.kernels.compiled import is_compiled
 from shoal.kernels.partition import CLASSIC, GREEDY, NEAREST, Rows, grow
+from shoal.parameters import check
 from shoal.recoding import Proposal
 
 _CUTS = {"classic": CLASSIC, "nearest": NEAREST, "greedy": GREEDY}
@@ -40,6 +43,9 @@ class Mondrian:
     """classic: the rules of published programs; nearest: the widest column, cut as near the median as
     allowed; greedy: of all columns and allowed cuts, the one that saves most loss for its evenness."""
 
+    def __post_init__(self) -> None:
+        check(self)
+
     @property
     def category_order(self) -> CategoryOrder:
         """Published programs take categories as they come."""
@@ -47,6 +53,8 @@ class Mondrian:
 
     def search(self, problem: Problem, on_progress: Progress = silent) -> Proposal:
         """Partition the distinct rows, or in relaxed mode the rows one by one."""
+        if (problem.weights < 0).any():
+            raise RecipeError("mondrian takes weights from 0 up; mingen and genetic take any")
         table = problem.table if self.mode == "strict" else problem.rows.one_by_one(self.cut == "classic")
         tree = _Tree(problem, table, _CUTS[self.cut], self.mode == "relaxed")
         tree.grow(problem.threads, on_progress)
@@ -70,19 +78,22 @@ class _Tree:
         """Partition everything; which thread does what has no influence on the result."""
         whole = self.leaf.size
         finished = 0
-        with ThreadPoolExecutor(max(threads, 1)) as pool:
-            todo = {pool.submit(self._step, 0, whole, self.root)}
-            try:
-                while todo:
-                    done, todo = wait(todo, return_when=FIRST_COMPLETED)
-                    for nodes, rows, parts in map(Future.result, done):
-                        self.nodes += nodes
-                        finished += rows
-                        todo |= {pool.submit(self._step, *part) for part in parts}
+        pool = ThreadPoolExecutor(max(threads, 1))
+        todo = {pool.submit(self._step, 0, whole, self.root)}
+        try:
+            while todo:
+                done, todo = wait(todo, timeout=1.0, return_when=FIRST_COMPLETED)
+                if not done and not is_compiled(grow):
+                    on_progress("compiling kernels, once on this machine", 0.0)
+                for nodes, rows, parts in map(Future.result, done):
+                    self.nodes += nodes
+                    finished += rows
+                    todo |= {pool.submit(self._step, *part) for part in parts}
                     on_progress("partitioning", finished / whole)
-            except BaseException:
-                self.halt[0] = True  # lets the other threads end, so that an interrupt is answered at once
-                raise
+        finally:
+            # An interrupt is answered at once: the threads see this, but nobody waits for them.
+            self.halt[0] = True
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def _step(self, start: int, stop: int, box: NDArray[np.int64]) -> tuple[int, int, list[_Part]]:
         """Partition a small node whole, or cut a large one once.

@@ -5,53 +5,67 @@ Nothing heavy is imported before a command needs it, so that ``shoal --help`` an
 
 from __future__ import annotations
 
-import json
-import signal
 import sys
+from collections.abc import Sequence
+from inspect import cleandoc
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from shoal import __version__
-from shoal.cli.options import (
-    GOAL,
-    READING,
-    RELEASE,
-    ROLES,
-    SEARCH,
-    AsJson,
-    Debug,
-    Delimiter,
-    Encoding,
-    Hierarchies,
-    Identifier,
-    K,
-    L,
-    Missing,
-    Models,
-    Na,
-    NoHeader,
-    Order,
-    Plain,
-    Quasi,
-    Quiet,
-    Roles,
-    Sensitive,
-    Type,
-    Types,
-    option,
-)
-from shoal.errors import InputError
+from shoal.cli import options as o
+from shoal.cli.options import option
+from shoal.cli.process import run_process
+from shoal.errors import InputError, OutputError, RecipeError
+
+if TYPE_CHECKING:
+    from shoal.report import Report
+
+_TABLE = "The table"
+
+
+class _Shown:
+    """How the help of a command looks, as far as typer leaves that open."""
+
+    def __init__(self, *args: Any, help: str | None = None, **kwargs: Any) -> None:
+        # Lines of the source are not lines of the help.
+        paragraphs = [" ".join(paragraph.split()) for paragraph in cleandoc(help or "").split("\n\n")]
+        super().__init__(*args, help="\n\n".join(paragraphs), **kwargs)  # type: ignore[call-arg]
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The option --help, in the last panel."""
+        found = super().get_help_option(ctx)  # type: ignore[misc]
+        if found is not None:
+            found.rich_help_panel, found.metavar, found.help = o.SHOWN, "", "Show this help."
+        return found
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """The usage line, with INPUT and not {INPUT}."""
+        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]  # type: ignore[misc]
+
+
+class _Command(_Shown, TyperCommand):
+    pass
+
+
+class _Group(_Shown, TyperGroup):
+    pass
+
 
 app = typer.Typer(
     name="shoal",
+    cls=_Group,
     help="The anonymizer for tables: hides every record in a shoal of look-alikes, and proves it.",
-    epilog="Start with 'shoal demo', or 'shoal COMMAND --help'.",
+    epilog="New here? 'shoal demo' shows the whole job on a made table, and 'shoal COMMAND --help' "
+    "explains each command.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 
 
@@ -64,188 +78,172 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _shoal(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            rich_help_panel=o.SHOWN,
+            metavar="",
+            help="Show the version.",
+        ),
     ] = False,
 ) -> None:
     pass
 
 
-@app.command()
+@app.command(cls=_Command)
 def anonymize(
-    input: Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Arrow, JSON lines or Excel.")],
-    output: Annotated[
-        Path | None,
-        option(
-            "--output", "-o", panel=RELEASE, help="Where to write the release; nothing is written without it."
+    input: Annotated[
+        Path,
+        typer.Argument(
+            metavar="INPUT", help="The table: CSV and its relatives, Parquet, Arrow, JSON lines or Excel."
         ),
-    ] = None,
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    identifier: Identifier = None,
-    plain: Plain = None,
-    roles: Roles = None,
-    types: Types = None,
-    type: Type = None,
-    order: Order = None,
-    hierarchies: Hierarchies = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    no_header: NoHeader = False,
-    na: Na = None,
-    missing: Missing = "category",
-    k: K = None,
-    l: L = None,  # noqa: E741
-    model: Models = None,
-    suppress: Annotated[
-        float, option("--suppress", panel=GOAL, help="The largest share of rows that may be suppressed.")
-    ] = 0.0,
-    algorithm: Annotated[
-        str, option("--algorithm", "-a", panel=SEARCH, metavar="NAME", help="auto, mondrian, ...")
-    ] = "auto",
-    set: Annotated[
-        list[str] | None,
-        option(
-            "--set",
-            panel=SEARCH,
-            metavar="P=V",
-            help="A parameter of the algorithm: cut=nearest. Repeatable.",
-        ),
-    ] = None,
-    loss: Annotated[
-        str,
-        option(
-            "--loss", panel=SEARCH, metavar="NAME", help="What to minimise and report: ncp, certainty, ..."
-        ),
-    ] = "ncp",
-    weights: Annotated[
-        str | None,
-        option(
-            "--weights",
-            panel=SEARCH,
-            metavar="1,1,20",
-            help="What each quasi-identifier matters, in order.",
-        ),
-    ] = None,
-    weight: Annotated[
-        list[str] | None, option("--weight", panel=SEARCH, metavar="job=20", help="The same by name.")
-    ] = None,
-    category_order: Annotated[
-        str | None,
-        option(
-            "--category-order",
-            panel=SEARCH,
-            metavar="frequency|appearance",
-            help="How flat categories are ordered; the algorithm's own way where not said.",
-        ),
-    ] = None,
-    seed: Annotated[int, option("--seed", panel=SEARCH, help="For algorithms that draw at random.")] = 0,
-    threads: Annotated[
-        int, option("--threads", panel=SEARCH, help="0 for one per core; the result is the same.")
-    ] = 0,
-    render: Annotated[
-        str,
-        option(
-            "--render",
-            panel=RELEASE,
-            metavar="label|interval|set|representative",
-            help="How values are written: tree nodes by name or by range, the values present, or one for all.",
-        ),
-    ] = "label",
-    out_delimiter: Annotated[
-        str | None,
-        option("--out-delimiter", panel=RELEASE, metavar="CHAR", help="Of the release; else the input's."),
-    ] = None,
-    safe_csv: Annotated[
-        bool,
-        typer.Option("--safe-csv", rich_help_panel=RELEASE, help="Neutralise cells a spreadsheet would run."),
-    ] = False,
-    recipe_out: Annotated[
-        Path | None,
-        option("--recipe-out", panel=RELEASE, help="Write the settings of this run to a TOML file."),
-    ] = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    ],
+    quasi: o.Quasi = None,
+    sensitive: o.Sensitive = None,
+    identifier: o.Identifier = None,
+    plain: o.Plain = None,
+    roles: o.Roles = None,
+    types: o.Types = None,
+    type: o.Type = None,
+    order: o.Order = None,
+    hierarchies: o.Hierarchies = None,
+    k: o.K = None,
+    l: o.L = None,  # noqa: E741
+    model: o.Models = None,
+    suppress: o.Suppress = 0.0,
+    algorithm: o.AlgorithmName = "auto",
+    set: o.Parameters = None,
+    loss: o.LossName = "ncp",
+    weights: o.Weights = None,
+    weight: o.Weight = None,
+    category_order: o.CategoryOrderName = None,
+    seed: o.Seed = 0,
+    threads: o.Threads = 0,
+    output: o.Output = None,
+    render: o.RenderName = "label",
+    out_delimiter: o.OutDelimiter = None,
+    safe_csv: o.SafeCsv = False,
+    recipe_out: o.RecipeOut = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    no_header: o.NoHeader = False,
+    na: o.Na = None,
+    missing: o.MissingName = "category",
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
 ) -> None:
     """Read a table, find a release that meets the goal with little loss, verify it, write it.
 
-    [bold]shoal anonymize people.csv -o release.csv --quasi age,sex,zip --sensitive illness -k 5[/bold]
+    [bold]shoal anonymize people.csv -q age,sex,zip -s illness -k 5 -o release.csv[/bold]
+
+    In the release every row has at least k - 1 others that are equal in all quasi-identifiers: these are
+    generalised as far as that takes, and no further. Rows and columns keep their order. What was released is
+    counted again before it is written; if the goal cannot be met, nothing is, and the exit code is 3.
     """
-    from shoal.algorithms import ALGORITHMS
+    from dataclasses import replace
+    from time import perf_counter
+
     from shoal.api import goal
-    from shoal.cli.arguments import pairs, reading_options, roles_of, split, types_of, weights_of
+    from shoal.cli import arguments as a
     from shoal.cli.screen import progress, show
     from shoal.files import whole_file
-    from shoal.parameters import build
     from shoal.recipe import Recipe
+    from shoal.run import inputs
     from shoal.run import run as run_recipe
-    from shoal.table import read
+    from shoal.table import check_writable, read
 
-    reading = reading_options(delimiter, encoding, no_header, na)
-    models = goal(k, l, model or ())
-    chosen = build("algorithm", ALGORITHMS, algorithm, dict(pairs("--set", set)))
-    with progress(as_json or quiet) as on_progress:
+    # What can be refused without the table is refused before it is read, which may take long.
+    draft = Recipe(
+        quasi=("?",),
+        models=goal(k, l, model or ()),
+        input=str(input),
+        output=str(output) if output else None,
+        reading=a.reading_options(delimiter, encoding, no_header, na),
+        missing=missing,  # type: ignore[arg-type]
+        orders={name: tuple(a.split(values)) for name, values in a.pairs("--order", order)},
+        hierarchies=tuple(hierarchies or ()),
+        algorithm=a.algorithm_of(algorithm, set),
+        loss=loss,
+        category_order=category_order,  # type: ignore[arg-type]
+        suppress=suppress,
+        render=render,  # type: ignore[arg-type]
+        delimiter=out_delimiter,
+        safe_csv=safe_csv,
+        seed=seed,
+        threads=threads,
+    )
+    for written in filter(None, (output, recipe_out)):
+        check_writable(written, inputs(draft))
+    if output and recipe_out and output.resolve() == recipe_out.resolve():
+        raise OutputError(f"{output} cannot be both the release and its recipe; give two files")
+    with progress(quiet) as on_progress:
         on_progress("read", 0.0)
-        table = read(input, reading)
-        role = roles_of(table, roles, quasi, sensitive, identifier, plain)
-        recipe = Recipe(
+        begin = perf_counter()
+        table = read(input, draft.reading)
+        seconds = perf_counter() - begin
+        role = a.roles_of(table, roles, quasi, sensitive, identifier, plain)
+        recipe = replace(
+            draft,
             quasi=role["quasi"],
             sensitive=role["sensitive"],
             identifier=role["identifier"],
             plain=role["plain"],
-            models=models,
-            input=str(input),
-            output=str(output) if output else None,
-            reading=reading,
-            missing=missing,  # type: ignore[arg-type]
-            types=types_of(table, types, type),
-            orders={name: tuple(split(values)) for name, values in pairs("--order", order)},
-            hierarchies=tuple(hierarchies or ()),
-            algorithm=chosen,
-            loss=loss,
-            weights=weights_of(role["quasi"], weights, weight),
-            category_order=category_order,  # type: ignore[arg-type]
-            suppress=suppress,
-            render=render,  # type: ignore[arg-type]
-            delimiter=out_delimiter,
-            safe_csv=safe_csv,
-            seed=seed,
-            threads=threads,
+            types=a.types_of(table, types, type),
+            weights=a.weights_of(role["quasi"], weights, weight),
         )
         release = run_recipe(recipe, table, on_progress)
     if recipe_out:
         with whole_file(recipe_out) as stream:
             stream.write(recipe.to_toml(recipe_out.parent).encode())
-    show(release, as_json, quiet)
+    show(_with_reading(release.report, seconds), as_json, quiet)
 
 
-@app.command()
+def _with_reading(report: Report, seconds: float) -> Report:
+    """The report of a run on a table that took ``seconds`` to read before the run began."""
+    from dataclasses import replace
+
+    spent = report.seconds
+    longer = {phase: spent[phase] + seconds for phase in ("read", "total")}
+    return replace(report, seconds={**spent, **longer})
+
+
+@app.command(cls=_Command)
 def verify(
-    release: Annotated[Path, typer.Argument(help="A released table.")],
-    quasi: Quasi = None,
-    sensitive: Sensitive = None,
-    roles: Roles = None,
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="A released table, in any format.")],
+    quasi: o.Quasi = None,
+    sensitive: o.Sensitive = None,
+    roles: o.Roles = None,
     recipe: Annotated[
         Path | None,
-        option("--recipe", panel=ROLES, metavar="FILE", help="Take roles and goal from a recipe."),
+        option(
+            "--recipe",
+            panel=o.ROLES,
+            metavar="FILE",
+            help="Take the roles and the goal from a recipe; a goal that is given as well must hold too.",
+        ),
     ] = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    no_header: NoHeader = False,
-    na: Na = None,
-    k: K = None,
-    l: L = None,  # noqa: E741
-    model: Models = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    k: o.K = None,
+    l: o.L = None,  # noqa: E741
+    model: o.Models = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    no_header: o.NoHeader = False,
+    na: o.Na = None,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
 ) -> None:
     """Re-check a released file as an outsider would: group equal rows and count.
 
-    [bold]shoal verify release.csv --quasi age,sex,zip --sensitive illness -k 5[/bold]
+    [bold]shoal verify release.csv -q age,sex,zip -s illness -k 5[/bold]
 
-    Exit code 0 if everything holds, 3 if not.
+    It knows nothing of how the release was made. The exit code is 0 if everything holds, 3 if not.
     """
+    import json
+
     from shoal.api import goal
     from shoal.cli.arguments import reading_options, roles_of
     from shoal.cli.screen import console
@@ -253,15 +251,18 @@ def verify(
     from shoal.table import read
     from shoal.verify import verify_table
 
-    table = read(release, reading_options(delimiter, encoding, no_header, na))
     models = goal(k, l, model or ())
-    if recipe is not None:
-        known = Recipe.from_toml(recipe)
-        names, sensitive_names, models = known.quasi, known.sensitive, (*known.models, *models)
+    known = Recipe.from_toml(recipe) if recipe is not None else None
+    if known is not None:
+        if quasi or sensitive or roles:
+            raise RecipeError("give roles by --recipe or by --quasi, --sensitive and --roles, not both")
+        no_header, na = no_header or not known.reading.header, [*known.reading.na, *(na or ())]
+    table = read(release, reading_options(delimiter, encoding, no_header, na))
+    if known is not None:
+        found = verify_table(table, known.quasi, known.sensitive, (*known.models, *models))
     else:
         role = roles_of(table, roles, quasi, sensitive, None, None)
-        names, sensitive_names = role["quasi"], role["sensitive"]
-    found = verify_table(table, names, sensitive_names, models)
+        found = verify_table(table, role["quasi"], role["sensitive"], models)
     if as_json:
         typer.echo(json.dumps(found.to_dict()))
     elif not quiet:
@@ -271,72 +272,111 @@ def verify(
     raise typer.Exit(0 if found.holds else 3)
 
 
-@app.command()
+@app.command(cls=_Command)
 def run(
-    recipe: Annotated[Path, typer.Argument(help="A recipe file (TOML), as --recipe-out writes it.")],
+    recipe: Annotated[
+        Path, typer.Argument(metavar="RECIPE", help="A recipe file (TOML), as --recipe-out writes it.")
+    ],
     input: Annotated[
-        Path | None, option("--input", "-i", panel=READING, help="Another table than the recipe names.")
+        Path | None,
+        option(
+            "--input",
+            "-i",
+            panel=o.READING,
+            metavar="FILE",
+            help="Another table than the one that the recipe names.",
+        ),
     ] = None,
     output: Annotated[
-        Path | None, option("--output", "-o", panel=RELEASE, help="Another output than the recipe names.")
+        Path | None,
+        option(
+            "--output",
+            "-o",
+            panel=o.RELEASE,
+            metavar="FILE",
+            help="Another output than the one that the recipe names.",
+        ),
     ] = None,
-    as_json: AsJson = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
 ) -> None:
     """Do everything that a recipe file says; the same recipe and input give the same bytes.
 
     [bold]shoal run recipe.toml[/bold]
+
+    Paths in a recipe are relative to its own folder. 'shoal anonymize ... --recipe-out recipe.toml' writes
+    one.
     """
     from dataclasses import replace
 
     from shoal.cli.screen import progress, show
     from shoal.recipe import Recipe
     from shoal.run import run as run_recipe
+    from shoal.table import check_writable
 
     settings = Recipe.from_toml(recipe)
     if input:
         settings = replace(settings, input=str(input))
     if output:
         settings = replace(settings, output=str(output))
-    with progress(as_json or quiet) as on_progress:
+    if settings.output is not None:
+        check_writable(settings.output, [recipe])
+    with progress(quiet) as on_progress:
         release = run_recipe(settings, on_progress=on_progress)
-    show(release, as_json, quiet)
+    show(release.report, as_json, quiet)
 
 
-@app.command()
+@app.command(cls=_Command)
 def sample(
-    name: Annotated[str, typer.Argument(help="Which table, or 'list'.")] = "list",
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Which table, or 'list' to see what there is.")
+    ] = "list",
     output: Annotated[
-        Path | None, option("--output", "-o", panel=RELEASE, help="A .csv or .parquet file.")
+        Path | None,
+        option("--output", "-o", panel=_TABLE, metavar="FILE", help="Where to write it: .csv or .parquet."),
     ] = None,
-    rows: Annotated[int | None, option("--rows", panel=RELEASE, help="How many; any number.")] = None,
-    seed: Annotated[int | None, option("--seed", panel=RELEASE, help="Another seed, other people.")] = None,
+    rows: Annotated[
+        int | None,
+        option(
+            "--rows",
+            panel=_TABLE,
+            metavar="N",
+            help="How many rows, up to any number; memory does not grow with it.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, option("--seed", panel=_TABLE, metavar="N", help="Another seed makes other people.")
+    ] = None,
     hierarchies: Annotated[
         Path | None,
         option(
             "--hierarchies",
-            panel=RELEASE,
+            panel=_TABLE,
             metavar="FOLDER",
-            help="Write the hierarchies of its columns there.",
+            help="Write the hierarchies of its columns there, one file each.",
         ),
     ] = None,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
 ) -> None:
     """Make a table to try things on: realistic, and of nobody.
 
-    [bold]shoal sample hospital -o hospital.csv[/bold]
+    [bold]shoal sample hospital -o hospital.csv --hierarchies trees[/bold]
+
+    The same name, rows and seed make the same table.
     """
     from shoal.cli.screen import progress
     from shoal.samples import SAMPLES, write_hierarchies, write_sample
+    from shoal.samples.catalog import resolve
 
     if name == "list":
         for each in SAMPLES.values():
-            typer.echo(f"{each.name}  {each.rows} rows by default: {each.description}")
+            typer.echo(f"{each.name}  {each.rows:,} rows by default: {each.description}")
         return
+    resolve(name, rows, seed)
     if output is None and hierarchies is None:
-        raise InputError("say where to write the table, for example -o hospital.csv")
+        raise InputError(f"say where to write the table, for example -o {name}.csv")
     if output is not None:
         with progress(quiet) as on_progress:
             write_sample(name, output, rows, seed, lambda done, of: on_progress("making rows", done / of))
@@ -344,36 +384,34 @@ def sample(
     if hierarchies is not None:
         written += [str(path) for path in write_hierarchies(name, hierarchies)]
     if not quiet:
-        typer.echo(f"wrote {', '.join(written)}")
+        typer.echo("\n".join(f"wrote {path}" for path in written))
 
 
-@app.command()
+@app.command(cls=_Command)
 def demo(
-    folder: Annotated[Path, option("--folder", panel=RELEASE, help="Where to put the files.")] = Path(
-        "shoal-demo"
-    ),
-    debug: Debug = False,
+    folder: Annotated[
+        Path,
+        option("--folder", panel=_TABLE, metavar="FOLDER", help="Where to put the files; made if need be."),
+    ] = Path("shoal-demo"),
+    debug: o.Debug = False,
 ) -> None:
     """Do the main job on a shipped table, start to finish, and show every step."""
-    from shoal.cli.demo import play
+    from shoal.cli.demo import play, tell
     from shoal.cli.screen import console, progress
 
     with progress(False) as on_progress:
-        play(folder, console(), on_progress)
-
-
-def _terminate(number: int, frame: Any) -> NoReturn:
-    raise KeyboardInterrupt
+        release = play(folder, on_progress)
+    tell(console(), folder, release)
 
 
 def main() -> None:
     """Run the command line."""
-    signal.signal(signal.SIGTERM, _terminate)
-    try:
-        app()
-    except (Exception, KeyboardInterrupt) as error:
-        if "--debug" in sys.argv:
-            raise
-        from shoal.cli.screen import fail
+    # A terminal that has no ✓ gets a question mark, not an error.
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    run_process(command)
 
-        fail(error)
+
+def command(arguments: Sequence[str]) -> None:
+    """Run one command line; ends with SystemExit, or the error that it ran into."""
+    app(list(arguments), prog_name="shoal")

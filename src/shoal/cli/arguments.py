@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from itertools import zip_longest
 
+from shoal.algorithms import ALGORITHMS, Algorithm, Mondrian
 from shoal.errors import RecipeError, quote, unknown
+from shoal.parameters import build
 from shoal.table import TYPE_CODES, ColumnType, ReadOptions, Table
 
 
@@ -20,12 +24,28 @@ def split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def _by_position(option: str, text: str | None, names: Sequence[str], what: str) -> dict[str, str]:
+    """Entries for ``names`` in their order; empty ones where nothing is said."""
+    entries = [entry.strip() for entry in (text or "").split(",")]
+    if len(entries) > len(names):
+        raise RecipeError(f"{option} has {len(entries)} entries, but there are {len(names)} {what}")
+    return dict(zip_longest(names, entries, fillvalue=""))
+
+
 def pairs(option: str, texts: Sequence[str] | None) -> list[tuple[str, str]]:
     """Read texts of the form ``name=value``."""
     parts = [text.partition("=") for text in texts or ()]
     if wrong := [name for name, equals, _ in parts if not equals]:
         raise RecipeError(f"{option} takes name=value, not '{wrong[0]}'")
     return [(name.strip(), value.strip()) for name, _, value in parts]
+
+
+def algorithm_of(name: str, parameters: list[str] | None) -> Algorithm:
+    """An algorithm by name, with its parameters."""
+    if parameters and not fields(ALGORITHMS.get(name, Mondrian)):
+        raise RecipeError(f"--set: {name} has no parameters; name the algorithm too, as in -a mondrian")
+    algorithm: Algorithm = build("algorithm", ALGORITHMS, name, dict(pairs("--set", parameters)))
+    return algorithm
 
 
 def roles_of(
@@ -48,31 +68,29 @@ def roles_of(
         return by_name
     if any(by_name.values()):
         raise RecipeError("give roles by position (--roles) or by name, not both")
-    letters = {"q": "quasi", "s": "sensitive", "i": "plain", "x": "identifier"}
-    given = split(by_position)
-    if len(given) > len(table.names):
-        raise RecipeError(f"--roles has {len(given)} entries, but the table has {len(table.names)} columns")
-    if wrong := [letter for letter in given if letter not in letters]:
+    letters = {"": "quasi", "q": "quasi", "s": "sensitive", "i": "plain", "x": "identifier"}
+    given = _by_position("--roles", by_position, table.names, "columns of the table")
+    if wrong := [letter for letter in given.values() if letter not in letters]:
         raise RecipeError(
             f"unknown role '{wrong[0]}' in --roles: q quasi, s sensitive, i ignored, x identifier"
         )
-    assigned = [letters[letter] for letter in given] + ["quasi"] * (len(table.names) - len(given))
     return {
-        role: tuple(name for name, its in zip(table.names, assigned, strict=True) if its == role)
-        for role in named
+        role: tuple(name for name, letter in given.items() if letters[letter] == role) for role in by_name
     }
 
 
 def _column_names(table: Table, texts: Sequence[str]) -> Iterator[str]:
-    """Names from repeated options; a column whose own name has a comma may be named whole."""
+    """Names from repeated options; a column whose own name has a comma or spaces may be named whole."""
     for text in texts:
-        for name in [text] if text in table.names else split(text):
+        for part in [text] if text in table.names else filter(str.strip, text.split(",")):
+            name = part if part in table.names else part.strip()
             if name not in table.names:
                 raise RecipeError(f"{table.origin}: {unknown('column', name, table.names)}")
             yield name
 
 
 _TYPE_NAMES: dict[str, ColumnType] = {
+    **TYPE_CODES,
     "str": "string",
     "string": "string",
     "int": "integer",
@@ -88,14 +106,12 @@ _TYPE_NAMES: dict[str, ColumnType] = {
 
 def types_of(table: Table, by_position: str | None, by_name: list[str] | None) -> dict[str, ColumnType]:
     """Types by position and by name."""
-    letters = split(by_position or "")
-    if len(letters) > len(table.names):
-        raise RecipeError(f"--types has {len(letters)} entries, but the table has {len(table.names)} columns")
     types = {}
-    for name, letter in zip(table.names, letters, strict=False):
-        if letter not in TYPE_CODES:
+    for name, letter in _by_position("--types", by_position, table.names, "columns of the table").items():
+        if letter and letter not in TYPE_CODES:
             raise RecipeError(unknown("type in --types", letter, TYPE_CODES))
-        types[name] = TYPE_CODES[letter]
+        if letter:
+            types[name] = TYPE_CODES[letter]
     for name, value in pairs("--type", by_name):
         if name not in table.names:
             raise RecipeError(unknown("column in --type", name, table.names))
@@ -109,11 +125,13 @@ def weights_of(
     quasi: tuple[str, ...], by_position: str | None, by_name: list[str] | None
 ) -> dict[str, float]:
     """Weights by position and by name."""
-    given = split(by_position or "")
-    if len(given) > len(quasi):
-        raise RecipeError(f"--weights has {len(given)} entries, but there are {len(quasi)} quasi-identifiers")
-    named = [*zip(quasi, given, strict=False), *pairs("--weight", by_name)]
+    given = _by_position("--weights", by_position, quasi, "quasi-identifiers")
+    named = [*((name, value) for name, value in given.items() if value), *pairs("--weight", by_name)]
+    return {name: _weight(name, value) for name, value in named}
+
+
+def _weight(name: str, value: str) -> float:
     try:
-        return {name: float(value) for name, value in named}
-    except ValueError as error:
-        raise RecipeError(f"a weight must be a number: {error}") from None
+        return float(value)
+    except ValueError:
+        raise RecipeError(f"the weight of '{name}' must be a number, not '{value}'") from None

@@ -1,24 +1,30 @@
-"""The options that commands share."""
+"""The options of the commands, in the panels of the help."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-ROLES, READING, GOAL, SEARCH, RELEASE, OUTPUT = (
+ROLES, GOAL, SEARCH, RELEASE, READING, SHOWN = (
     "What the columns are",
-    "Reading the table",
     "The privacy goal",
     "How to search",
     "The release",
+    "Reading the table",
     "What is shown",
 )
 
 
-def option(*names: str, panel: str, help: str, metavar: str | None = None) -> Any:
-    """An option in one of the panels of the help."""
+def option(*names: str, panel: str, help: str, metavar: str) -> Any:
+    """An option in one of the panels of the help; a flag has no metavar."""
     return typer.Option(*names, rich_help_panel=panel, help=help, metavar=metavar)
+
+
+def flag(name: str, panel: str, help: str) -> Any:
+    """An option without a value."""
+    return option(name, panel=panel, help=help, metavar="")
 
 
 Quasi = Annotated[
@@ -36,15 +42,17 @@ Identifier = Annotated[
     ),
 ]
 Plain = Annotated[
-    list[str] | None, option("--plain", panel=ROLES, metavar="X", help="Columns kept as they are.")
+    list[str] | None,
+    option("--plain", panel=ROLES, metavar="X", help="Columns kept as they are, as are all without a role."),
 ]
 Roles = Annotated[
     str | None,
     option(
         "--roles",
         panel=ROLES,
-        metavar="q,q,s,i,x",
-        help="Roles by position: q quasi, s sensitive, i ignored (plain), x identifier; the rest are q.",
+        metavar="q,s,i,x",
+        help="Roles by position instead: q quasi, s sensitive, i ignored (plain), x identifier; q where not "
+        "said.",
     ),
 ]
 Types = Annotated[
@@ -52,16 +60,23 @@ Types = Annotated[
     option(
         "--types",
         panel=ROLES,
-        metavar="s,i,f,d,o",
-        help="Types by position: string, integer, float, date, ordered, b for true/false; else inferred.",
+        metavar="s,i,f",
+        help="Types by position: s string, i integer, f float, d date, o ordered, b boolean; inferred where "
+        "not said.",
     ),
 ]
 Type = Annotated[
-    list[str] | None, option("--type", panel=ROLES, metavar="age=int", help="The type of one column.")
+    list[str] | None,
+    option("--type", panel=ROLES, metavar="age=int", help="The type of one column. Repeatable."),
 ]
 Order = Annotated[
     list[str] | None,
-    option("--order", panel=ROLES, metavar="size=S,M,L", help="The values of an ordered column, in order."),
+    option(
+        "--order",
+        panel=ROLES,
+        metavar="C=S,M,L",
+        help="The values of an ordered column, from first to last. Repeatable.",
+    ),
 ]
 Hierarchies = Annotated[
     list[str] | None,
@@ -70,37 +85,23 @@ Hierarchies = Annotated[
         "--domains",
         panel=ROLES,
         metavar="PATH",
-        help="A folder of COLUMN.csv, one file as COLUMN=PATH, a domains text file, or TOML. Repeatable.",
+        help="Trees over the values: a folder of COLUMN.csv (value;level 1;level 2;...), one such file as "
+        "COLUMN=PATH, a domains text file, or TOML. Repeatable.",
     ),
 ]
-Delimiter = Annotated[
-    str | None,
-    option(
-        "--delimiter", panel=READING, metavar="CHAR", help="What separates cells; detected where not said."
-    ),
+K = Annotated[
+    int | None,
+    option("--k", "-k", panel=GOAL, metavar="N", help="At least this many rows in every class."),
 ]
-Encoding = Annotated[
-    str | None, option("--encoding", panel=READING, help="Of the text; detected where not said.")
-]
-NoHeader = Annotated[
-    bool, typer.Option("--no-header", rich_help_panel=READING, help="The first line is a row, too.")
-]
-Na = Annotated[
-    list[str] | None,
-    option("--na", panel=READING, metavar="'?'", help="A cell that stands for a missing value. Repeatable."),
-]
-Missing = Annotated[
-    str,
-    option(
-        "--missing",
-        panel=READING,
-        metavar="category|drop|error",
-        help="A missing value is a value of its own, a reason to drop the row, or an error.",
-    ),
-]
-K = Annotated[int | None, option("-k", "--k", panel=GOAL, help="At least this many rows in every class.")]
 L = Annotated[
-    int | None, option("-l", "--l", panel=GOAL, help="At least this many sensitive values in every class.")
+    int | None,
+    option(
+        "--l",
+        "-l",
+        panel=GOAL,
+        metavar="N",
+        help="At least this many different values of each sensitive column in every class.",
+    ),
 ]
 Models = Annotated[
     list[str] | None,
@@ -108,15 +109,133 @@ Models = Annotated[
         "--model",
         "-m",
         panel=GOAL,
-        metavar="NAME(P=V,...)",
-        help="Any model, as k(k=5) or distinct-l(l=3,column=S).",
+        metavar="M(P=V)",
+        help="Any privacy model: k(k=5), distinct-l(l=3,column=S). Repeatable; all hold together.",
     ),
 ]
-AsJson = Annotated[
-    bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print one JSON object instead.")
+Suppress = Annotated[
+    float,
+    option(
+        "--suppress", panel=GOAL, metavar="SHARE", help="The largest share of rows that may be suppressed."
+    ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", rich_help_panel=OUTPUT, help="No progress, no report.")]
-Debug = Annotated[
+AlgorithmName = Annotated[
+    str,
+    option("--algorithm", "-a", panel=SEARCH, metavar="NAME", help="auto or mondrian."),
+]
+Parameters = Annotated[
+    list[str] | None,
+    option(
+        "--set",
+        panel=SEARCH,
+        metavar="P=V",
+        help="A parameter of the algorithm. mondrian: mode=strict or relaxed, cut=greedy, nearest or "
+        "classic. Repeatable.",
+    ),
+]
+LossName = Annotated[
+    str,
+    option(
+        "--loss",
+        panel=SEARCH,
+        metavar="NAME",
+        help="What is minimised and reported: ncp, span-ncp, certainty, distortion, generalised, precision, "
+        "discernibility, class-size or entropy.",
+    ),
+]
+Weights = Annotated[
+    str | None,
+    option(
+        "--weights",
+        panel=SEARCH,
+        metavar="1,1,20",
+        help="How much each quasi-identifier matters, in order; 1 where not said.",
+    ),
+]
+Weight = Annotated[
+    list[str] | None,
+    option("--weight", panel=SEARCH, metavar="job=20", help="The same for one column. Repeatable."),
+]
+CategoryOrderName = Annotated[
+    str | None,
+    option(
+        "--category-order",
+        panel=SEARCH,
+        metavar="HOW",
+        help="Flat categories by frequency or appearance; the algorithm's own way where not said.",
+    ),
+]
+Seed = Annotated[int, option("--seed", panel=SEARCH, metavar="N", help="For algorithms that draw at random.")]
+Threads = Annotated[
+    int,
+    option(
+        "--threads", panel=SEARCH, metavar="N", help="0 for one per core; the release is the same for any."
+    ),
+]
+Output = Annotated[
+    Path | None,
+    option(
+        "--output",
+        "-o",
+        panel=RELEASE,
+        metavar="FILE",
+        help="Where to write it; the suffix names the format, as .csv, .parquet, .jsonl, .xlsx or .csv.gz. "
+        "Nothing is written without it.",
+    ),
+]
+RenderName = Annotated[
+    str,
+    option(
+        "--render",
+        panel=RELEASE,
+        metavar="HOW",
+        help="Released values as label (a tree node by its name, else the range or set), interval (the "
+        "range), set (the values present), or representative (one for all).",
+    ),
+]
+OutDelimiter = Annotated[
+    str | None,
+    option(
+        "--out-delimiter", panel=RELEASE, metavar="CHAR", help="What separates cells; else as in the input."
+    ),
+]
+SafeCsv = Annotated[
     bool,
-    typer.Option("--debug", rich_help_panel=OUTPUT, help="Show where an error came from, for a bug report."),
+    flag("--safe-csv", RELEASE, "Put an apostrophe before cells that a spreadsheet would run as a formula."),
 ]
+RecipeOut = Annotated[
+    Path | None,
+    option(
+        "--recipe-out",
+        panel=RELEASE,
+        metavar="FILE",
+        help="Write all settings to a TOML file, for 'shoal run'.",
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    option("--delimiter", panel=READING, metavar="CHAR", help="What separates cells; detected."),
+]
+Encoding = Annotated[
+    str | None,
+    option("--encoding", panel=READING, metavar="NAME", help="Of the text, as utf-8 or latin-1; detected."),
+]
+NoHeader = Annotated[
+    bool, flag("--no-header", READING, "The first line is a row, too; columns are column_1, column_2, ...")
+]
+Na = Annotated[
+    list[str] | None,
+    option("--na", panel=READING, metavar="'?'", help="A cell that stands for a missing value. Repeatable."),
+]
+MissingName = Annotated[
+    str,
+    option(
+        "--missing",
+        panel=READING,
+        metavar="HOW",
+        help="A missing value is category (a value of its own), drop (a reason to drop the row) or error.",
+    ),
+]
+AsJson = Annotated[bool, flag("--json", SHOWN, "Print one JSON object instead of the report.")]
+Quiet = Annotated[bool, flag("--quiet", SHOWN, "Print nothing but errors.")]
+Debug = Annotated[bool, flag("--debug", SHOWN, "Show where an error came from, for a bug report.")]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,3 +27,13 @@ def inner(function: F) -> F:
 def inline(function: F) -> F:
     """Compile what the innermost loops call, where a call would cost more than what it does."""
     return cast("F", _njit(forceinline=True, **_INNER)(function))
+
+
+def typed(value: int) -> int:
+    """An integer of fixed type: numba compiles a function anew for every plain one, once for these."""
+    return cast("int", np.int64(value))
+
+
+def is_compiled(kernel: Callable[..., Any]) -> bool:
+    """Whether a kernel is ready, compiled or loaded from disk; else its first call takes some seconds."""
+    return bool(getattr(kernel, "signatures", True))

@@ -7,19 +7,28 @@ Loops are written out and buffers reused: slices and sorts cost more to compile 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.axes import LEVELS, START, TREE, Axes, common_level, width
-from shoal.kernels.compiled import entry, inline, inner
+from shoal.kernels.boxes import LOWER, PLACE, UPPER, WEIGHT, Boxes, Packing, enclose, pack, sweep
+from shoal.kernels.compiled import entry, inline, inner, typed
 from shoal.kernels.rules import Rules, add_row, satisfied
 
 CLASSIC, NEAREST, GREEDY = 0, 1, 2
 
 WHOLE = -1
 """`Cut.ties` of a cut that divides no ties."""
+
+# Numba compiles a function anew for every plain integer that it is called with, but only once for these.
+NONE, FIRST = typed(-1), typed(0)
+BEFORE, AFTER, SCORE, SPARE = typed(0), typed(1), typed(2), typed(3)
+"""Rows of `Buffers.score`."""
+LEFT, RIGHT, BOTH = typed(0), typed(1), typed(2)
+"""Rows of `Buffers.histogram`."""
 
 _SAMPLE = 1 << 14  # a node with more rows is scored on about this many: the top cuts need no more
 _LOPSIDED = 16  # greedy parts have at least 1/16 of a node where they can, so that depth stays logarithmic
@@ -46,81 +55,40 @@ class Cut(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """Room to work in, reused from node to node.
+    """Room to work in, reused from node to node."""
 
-    A *bucket* holds the rows of a node that lie at one place of an axis; buckets are in ascending order.
-    """
-
-    bucket: NDArray[np.int64]
-    """[rows] bucket of each row."""
     order: NDArray[np.int64]
     """[rows]"""
-    grid: NDArray[np.int64]
-    """[buckets + 1, 2 + 2 d] of each bucket: the PLACE on the axis that it stands for, the WEIGHT of its
-    rows, and from BOX on their least and greatest code on every axis. The last line is spare."""
-    extent: NDArray[np.float64]
-    """[d] width of the running box of `_sweep` along every axis."""
     score: NDArray[np.float64]
-    """[2, buckets]"""
+    """[4, buckets] of each bucket: the costs of the boxes BEFORE and AFTER it, and the SCORE of its cut."""
     histogram: NDArray[np.int64]
-    """[3, values] sensitive values of the left side, the right side and the node."""
-
-
-PLACE, WEIGHT, BOX = 0, 1, 2
-"""Columns of `Buffers.grid`."""
+    """[3, values] sensitive values on the LEFT, on the RIGHT and on BOTH sides."""
+    tried: NDArray[np.bool_]
+    """[d]"""
 
 
 @inner
-def _buffers(rows: int, axes: Axes, values: int) -> Buffers:
-    d = axes.weight.size
+def _most_buckets(axes: Axes, rows: int) -> int:
     longest = 0
-    for j in range(d):
+    for j in range(axes.weight.size):
         longest = max(longest, axes.shape[START, j + 1] - axes.shape[START, j])
-    buckets = min(longest, 2 * rows + 64)
-    return Buffers(
-        np.empty(rows, np.int64),
-        np.empty(rows, np.int64),
-        np.empty((buckets + 1, 2 + 2 * d), np.int64),
-        np.empty(d, np.float64),
-        np.empty((2, buckets), np.float64),
-        np.empty((3, values), np.int64),
-    )
-
-
-# Functions that run once per axis of every node take arrays, not the tuples that hold them: reaching into
-# a tuple makes numba count references, which at that rate costs more than the work itself.
+    return min(longest, 2 * rows + 64)
 
 
 @inner
-def bounds(rows: Rows, start: int, stop: int, lo: NDArray[np.int64], hi: NDArray[np.int64]) -> int:
-    """Write the tight bounds of a node into ``lo`` and ``hi``; return its weight."""
-    codes, weight = rows.codes, rows.weight
-    for j in range(lo.size):
-        lo[j] = codes[start, j]
-        hi[j] = lo[j]
-    total = weight[start]
+def _tighten(rows: Rows, start: int, stop: int, corner: NDArray[np.int64]) -> None:
+    """Write the tight bounds of a node into ``corner``."""
+    codes = rows.codes
+    d = codes.shape[1]
+    for j in range(d):
+        corner[LOWER, j] = corner[UPPER, j] = codes[start, j]
     for i in range(start + 1, stop):
-        total += weight[i]
-        for j in range(lo.size):
+        for j in range(d):
             code = np.int64(codes[i, j])
-            if code < lo[j]:
-                lo[j] = code
-            elif code > hi[j]:
-                hi[j] = code
-    return int(total)
-
-
-@inner
-def weigh(rows: Rows, start: int, stop: int, cut: Cut) -> tuple[int, int]:
-    """Weight of the left side of a cut that divides no ties, and of the node."""
-    codes, weight = rows.codes, rows.weight
-    left = 0
-    total = 0
-    for i in range(start, stop):
-        total += weight[i]
-        if cut.lo <= codes[i, cut.axis] <= cut.hi:
-            left += weight[i]
-    return left, total
+            if code < corner[LOWER, j]:
+                corner[LOWER, j] = code
+            elif code > corner[UPPER, j]:
+                corner[UPPER, j] = code
 
 
 @inline
@@ -138,177 +106,95 @@ def _place(shape: NDArray[np.int64], node: NDArray[np.int32], axis: int, level: 
     return node[shape[TREE, axis] + level * size + code]  # type: ignore[no-any-return]
 
 
-@inner
-def _sort(values: NDArray[np.int64], size: int) -> None:
-    """Shell sort: short to compile, and the inputs are short (Ciura's gaps, continued)."""
-    gap = 1
-    while gap < size // 2:
-        gap = int(gap * 2.25) + 1
-    while gap > 0:
-        for i in range(gap, size):
-            value = values[i]
-            j = i
-            while j >= gap and values[j - gap] > value:
-                values[j] = values[j - gap]
-                j -= gap
-            values[j] = value
-        gap = 0 if gap == 1 else max(1, int(gap / 2.25))
-
-
-@inner
+@inline
 def _fill_buckets(
-    codes: NDArray[np.unsignedinteger],
-    weights: NDArray[np.int64],
+    rows: Rows,
     start: int,
     stop: int,
     step: int,
-    shape: NDArray[np.int64],
-    node: NDArray[np.int32],
+    axes: Axes,
     axis: int,
     level: int,
     lo: int,
     hi: int,
-    bucket: NDArray[np.int64],
+    boxes: Boxes,
     order: NDArray[np.int64],
-    grid: NDArray[np.int64],
 ) -> int:
     """Assign each row its bucket along ``axis`` and weigh the buckets; return how many there are."""
-    count = 0
-    at = shape[TREE, axis] + level * (shape[START, axis + 1] - shape[START, axis])
-    for i in range(start, stop, step):
-        bucket[count] = codes[i, axis] if level < 0 else node[at + codes[i, axis]]  # `_place`, written out
-        count += 1
+    shape, node, bucket, grid = axes.shape, axes.node, boxes.bucket, boxes.grid
     low = _place(shape, node, axis, level, lo)
     size = _place(shape, node, axis, level, hi) - low + 1
-    if size <= 2 * count + 64:
-        for g in range(size):
-            grid[g, PLACE] = low + g
-        for at in range(count):
-            bucket[at] -= low
-    else:  # few rows on a long axis: sorting them beats counting empty places
-        size = _rank(bucket, order, grid, count)
-    for g in range(size):
+    most = 2 * ((stop - start) // step) + 64
+    for g in range(min(size, most)):
+        grid[g, PLACE] = low + g
         grid[g, WEIGHT] = 0
-    at = 0
-    for i in range(start, stop, step):
-        grid[bucket[at], WEIGHT] += weights[i]
-        at += 1
+    at = shape[TREE, axis] + level * (shape[START, axis + 1] - shape[START, axis])
+    count = 0
+    i = start
+    while i < stop:
+        place = np.int64(rows.codes[i, axis])
+        if level >= 0:
+            place = np.int64(node[at + place])  # `_place`, written out
+        bucket[count] = place - low
+        if size <= most:
+            grid[place - low, WEIGHT] += rows.weight[i]
+        count += 1
+        i += step
+    if size > most:  # few rows on a long axis: sorting them beats counting empty places
+        size = _rank(bucket, order, count)
+        for g in range(size):
+            grid[g, PLACE] = low + order[g]
+            grid[g, WEIGHT] = 0
+        for at in range(count):
+            grid[bucket[at], WEIGHT] += rows.weight[start + at * step]
     return size
 
 
 @inner
-def _rank(bucket: NDArray[np.int64], order: NDArray[np.int64], grid: NDArray[np.int64], count: int) -> int:
-    """Turn the places in ``bucket`` into ranks; return how many distinct ones there are."""
+def _rank(values: NDArray[np.int64], order: NDArray[np.int64], count: int) -> int:
+    """Turn ``values`` into ranks and list what is ranked in ``order``; return how many that are."""
     for at in range(count):
-        order[at] = bucket[at]
-    _sort(order, count)
-    size = 0
-    for at in range(count):
-        if at == 0 or order[at] != order[at - 1]:
-            grid[size, PLACE] = order[at]
+        order[at] = values[at]
+    gap = 1  # Shell sort (Ciura's gaps, continued): short to compile, and the inputs are short
+    while gap < count // 2:
+        gap = int(gap * 2.25) + 1
+    while gap > 0:
+        for i in range(gap, count):
+            value = order[i]
+            j = i
+            while j >= gap and order[j - gap] > value:
+                order[j] = order[j - gap]
+                j -= gap
+            order[j] = value
+        gap = 0 if gap == 1 else max(1, int(gap / 2.25))
+    size = 1
+    for at in range(1, count):
+        if order[at] != order[size - 1]:
+            order[size] = order[at]
             size += 1
     for at in range(count):
         first = 0
         last = size - 1
         while first < last:
             middle = (first + last) // 2
-            if grid[middle, PLACE] < bucket[at]:
+            if order[middle] < values[at]:
                 first = middle + 1
             else:
                 last = middle
-        bucket[at] = first
+        values[at] = first
     return size
 
 
 @inner
-def _fill_boxes(
-    codes: NDArray[np.unsignedinteger],
-    start: int,
-    stop: int,
-    step: int,
-    lo: NDArray[np.int64],
-    hi: NDArray[np.int64],
-    bucket: NDArray[np.int64],
-    grid: NDArray[np.int64],
-    size: int,
-) -> None:
-    """Find the box of every bucket that has rows."""
-    d = lo.size
-    spare = grid.shape[0] - 1  # lists the axes along which the node extends
-    extending = 0
-    for j in range(d):
-        if lo[j] < hi[j]:
-            grid[spare, extending] = j
-            extending += 1
+def _can_be_cut(grid: NDArray[np.int64], size: int, total: int, least: int, around: bool) -> bool:
+    """Whether any cut leaves enough rows on both sides."""
+    before = 0
     for g in range(size):
-        grid[g, BOX] = -1
-    at = 0
-    for i in range(start, stop, step):
-        g = bucket[at]
-        at += 1
-        if grid[g, BOX] < 0:
-            for j in range(d):
-                grid[g, BOX + j] = grid[g, BOX + d + j] = codes[i, j]
-            continue
-        for w in range(extending):
-            j = grid[spare, w]
-            code = np.int64(codes[i, j])
-            if code < grid[g, BOX + j]:
-                grid[g, BOX + j] = code
-            elif code > grid[g, BOX + d + j]:
-                grid[g, BOX + d + j] = code
-
-
-@inner
-def _sweep(
-    weight: NDArray[np.float64],
-    shape: NDArray[np.int64],
-    position: NDArray[np.float64],
-    node: NDArray[np.int32],
-    node_width: NDArray[np.float64],
-    grid: NDArray[np.int64],
-    extent: NDArray[np.float64],
-    score: NDArray[np.float64],
-    into: int,
-    first: int,
-    last: int,
-    step: int,
-    cost: float,
-) -> float:
-    """Extend a running box over the buckets ``first..last``; return its cost.
-
-    The cost before each bucket goes into ``score[into]``; a negative cost stands for the empty box.
-    Widths are computed anew only where they change.
-    """
-    d = weight.size
-    run = grid.shape[0] - 1
-    for g in range(first, last + step, step):
-        score[into, g] = cost
-        if grid[g, WEIGHT] == 0:
-            continue
-        if cost < 0.0:
-            cost = 0.0
-            for j in range(d):
-                grid[run, BOX + j] = grid[run, BOX + d + j] = grid[g, BOX + j]
-                extent[j] = 0.0
-        for j in range(d):
-            lo = min(grid[run, BOX + j], grid[g, BOX + j])
-            hi = max(grid[run, BOX + d + j], grid[g, BOX + d + j])
-            if lo < grid[run, BOX + j] or hi > grid[run, BOX + d + j]:
-                grid[run, BOX + j] = lo
-                grid[run, BOX + d + j] = hi
-                # `width`, written out: a call from here would count references for every bucket.
-                if shape[LEVELS, j] == 0:
-                    start = shape[START, j]
-                    extended = min(1.0, position[start + hi] - position[start + lo])
-                else:
-                    at = shape[TREE, j]
-                    while node[at + lo] != node[at + hi]:
-                        at += shape[START, j + 1] - shape[START, j]
-                    extended = node_width[at + lo]
-                cost += weight[j] * (extended - extent[j])
-                extent[j] = extended
-    return cost
+        before += grid[g, WEIGHT]
+        left = grid[g, WEIGHT] if around else before
+        if min(left, total - left) >= least:
+            return True
+    return False
 
 
 @inner
@@ -319,66 +205,65 @@ def _greedy_score(before: float, left: int, left_cost: float, right: int, right_
     they use up more of what can still be cut: a part that is cut off a large node leaves nearly all of it.
     """
     saved = before - left * left_cost - right * right_cost
-    return -saved / np.sqrt(np.float64(left) * right)
+    return float(-saved / np.sqrt(np.float64(left) * right))
+
+
+@inline
+def _box_costs(
+    axes: Axes, packing: Packing, boxes: Boxes, score: NDArray[np.float64], size: int, middle: int
+) -> tuple[float, float, float]:
+    """Find the costs BEFORE and AFTER each bucket; return that of the node.
+
+    And, unless ``middle`` is NONE, those of its halves if the rows of that bucket are divided between them.
+    """
+    whole = lower = upper = 0.0
+    for turn in range(2 if middle < 0 else 4):  # one call in a loop: four would be compiled four times
+        first = size - 1 if turn == 0 else middle if turn == 3 else 0
+        last = 0 if turn == 0 else middle if turn == 2 else size - 1
+        into = AFTER if turn == 0 else BEFORE if turn == 1 else SPARE
+        cost = sweep(axes, packing, boxes, size, first, last, NONE, score, into)
+        if turn == 1:
+            whole = cost
+        elif turn == 2:
+            lower = cost
+        else:
+            upper = cost
+    return whole, lower, upper
 
 
 @inner
 def _score_line(
-    weight: NDArray[np.float64],
-    shape: NDArray[np.int64],
-    position: NDArray[np.float64],
-    node: NDArray[np.int32],
-    node_width: NDArray[np.float64],
-    grid: NDArray[np.int64],
-    extent: NDArray[np.float64],
-    score: NDArray[np.float64],
-    size: int,
-    total: int,
-    least: int,
-) -> float:
-    """Score the cut after each bucket, infinite where a side is too small; return the cost of the node."""
-    _sweep(weight, shape, position, node, node_width, grid, extent, score, 1, size - 1, 0, -1, -1.0)
-    whole = _sweep(weight, shape, position, node, node_width, grid, extent, score, 0, 0, size - 1, 1, -1.0)
+    grid: NDArray[np.int64], score: NDArray[np.float64], size: int, total: int, least: int, whole: float
+) -> None:
+    """Score the cut after each bucket, infinite where a side is too small."""
     left = 0
     for g in range(size):
         left += grid[g, WEIGHT]
-        up_to = score[0, g + 1] if g + 1 < size else whole
-        allowed = grid[g, WEIGHT] > 0 and min(left, total - left) >= least
-        if allowed:
-            score[0, g] = _greedy_score(total * whole, left, up_to, total - left, score[1, g])
-        else:
-            score[0, g] = np.inf
-    return whole
+        score[SCORE, g] = np.inf
+        if grid[g, WEIGHT] > 0 and min(left, total - left) >= least:
+            up_to = score[BEFORE, g + 1] if g + 1 < size else whole
+            score[SCORE, g] = _greedy_score(total * whole, left, up_to, total - left, score[AFTER, g])
 
 
 @inner
 def _score_tree(
-    weight: NDArray[np.float64],
-    shape: NDArray[np.int64],
-    position: NDArray[np.float64],
-    node: NDArray[np.int32],
-    node_width: NDArray[np.float64],
-    grid: NDArray[np.int64],
-    extent: NDArray[np.float64],
+    axes: Axes,
+    packing: Packing,
+    boxes: Boxes,
     score: NDArray[np.float64],
     size: int,
     total: int,
     least: int,
 ) -> None:
     """Score the cut around each bucket, infinite where a side is too small."""
-    whole = _sweep(weight, shape, position, node, node_width, grid, extent, score, 1, 0, size - 1, 1, -1.0)
+    whole = sweep(axes, packing, boxes, size, FIRST, size - 1, NONE, score, SPARE)
     for g in range(size):
-        left = grid[g, WEIGHT]
-        score[0, g] = np.inf
+        left = boxes.grid[g, WEIGHT]
+        score[SCORE, g] = np.inf
         if left > 0 and min(left, total - left) >= least:
-            rest = _sweep(
-                weight, shape, position, node, node_width, grid, extent, score, 1, 0, g - 1, 1, -1.0
-            )
-            rest = _sweep(
-                weight, shape, position, node, node_width, grid, extent, score, 1, g + 1, size - 1, 1, rest
-            )
-            own = _sweep(weight, shape, position, node, node_width, grid, extent, score, 1, g, g, 1, -1.0)
-            score[0, g] = _greedy_score(total * whole, left, own, total - left, rest)
+            rest = sweep(axes, packing, boxes, size, FIRST, size - 1, g, score, SPARE)
+            own = sweep(axes, packing, boxes, size, g, g, NONE, score, SPARE)
+            score[SCORE, g] = _greedy_score(total * whole, left, own, total - left, rest)
 
 
 @inner
@@ -391,7 +276,7 @@ def _score_median(
         before += grid[g, WEIGHT]
         left = grid[g, WEIGHT] if around else before
         allowed = grid[g, WEIGHT] > 0 and min(left, total - left) >= least
-        score[0, g] = abs(2.0 * left - total) if allowed else np.inf
+        score[SCORE, g] = abs(2.0 * left - total) if allowed else np.inf
 
 
 @inner
@@ -399,31 +284,44 @@ def _least(score: NDArray[np.float64], size: int, best: float) -> int:
     """First bucket with the least score under ``best``; -1 if there is none."""
     found = -1
     for g in range(size):
-        if score[0, g] < best:
-            best = score[0, g]
+        if score[SCORE, g] < best:
+            best = score[SCORE, g]
             found = g
     return found
 
 
+# In what follows ``tests`` is None where no rule looks at a sensitive column: numba then leaves out, and need
+# not compile, what is only there for such rules.
+
+
 @inner
 def _least_allowed(
-    rows: Rows, start: int, stop: int, rules: Rules, use: Buffers, size: int, best: float, around: bool
+    rows: Rows,
+    start: int,
+    stop: int,
+    tests: Rules,
+    bucket: NDArray[np.int64],
+    use: Buffers,
+    size: int,
+    best: float,
+    around: bool,
 ) -> int:
     """First bucket with the least score under ``best`` whose cut satisfies the rules; -1 if there is none."""
+    order, score, histogram = use.order, use.score, use.histogram
     count = stop - start
-    _group(use.bucket, use.order, use.score, count, size)
-    _count(rules, rows, start, stop, use.histogram, 2)
+    _group(bucket, order, score, count, size)
+    _count(tests, rows, start, stop, histogram)
     found = -1
     at = 0
     for g in range(size):
         if around or g == 0:
-            for value in range(rules.values):
-                use.histogram[0, value] = 0
-        while at < count and use.bucket[use.order[at]] == g:
-            add_row(rules, rows.ident[start + use.order[at]], use.histogram, 0)
+            for value in range(tests.values):
+                histogram[LEFT, value] = 0
+        while at < count and bucket[order[at]] == g:
+            add_row(tests, rows.ident[start + order[at]], histogram, LEFT)
             at += 1
-        if use.score[0, g] < best and _sides_satisfied(rules, use.histogram):
-            best = use.score[0, g]
+        if score[SCORE, g] < best and _sides_satisfied(tests, histogram):
+            best = score[SCORE, g]
             found = g
     return found
 
@@ -432,51 +330,56 @@ def _least_allowed(
 def _group(
     bucket: NDArray[np.int64], order: NDArray[np.int64], score: NDArray[np.float64], count: int, size: int
 ) -> None:
-    """List the rows bucket by bucket in ``order`` (counting sort; ``score[1]`` holds the counters)."""
+    """List the rows bucket by bucket in ``order`` (counting sort, with the counters in ``score``)."""
     for g in range(size):
-        score[1, g] = 0.0
+        score[SPARE, g] = 0.0
     for at in range(count):
-        score[1, bucket[at]] += 1.0
+        score[SPARE, bucket[at]] += 1.0
     first = 0.0
     for g in range(size):
-        number = score[1, g]
-        score[1, g] = first
+        number = score[SPARE, g]
+        score[SPARE, g] = first
         first += number
     for at in range(count):
         g = bucket[at]
-        order[int(score[1, g])] = at
-        score[1, g] += 1.0
+        order[int(score[SPARE, g])] = at
+        score[SPARE, g] += 1.0
 
 
 @inner
-def _count(rules: Rules, rows: Rows, start: int, stop: int, histogram: NDArray[np.int64], side: int) -> None:
+def _count(tests: Rules, rows: Rows, start: int, stop: int, histogram: NDArray[np.int64]) -> None:
     """Count the sensitive values of a node."""
-    for value in range(rules.values):
-        histogram[side, value] = 0
+    for value in range(tests.values):
+        histogram[BOTH, value] = 0
     for i in range(start, stop):
-        add_row(rules, rows.ident[i], histogram, side)
+        add_row(tests, rows.ident[i], histogram, BOTH)
 
 
 @inner
-def _sides_satisfied(rules: Rules, histogram: NDArray[np.int64]) -> bool:
+def _sides_satisfied(tests: Rules, histogram: NDArray[np.int64]) -> bool:
     """Whether the left side and what the node has beside it both satisfy the rules."""
-    for value in range(rules.values):
-        histogram[1, value] = histogram[2, value] - histogram[0, value]
-    return satisfied(rules, histogram, 0) and satisfied(rules, histogram, 1)
+    for value in range(tests.values):
+        histogram[RIGHT, value] = histogram[BOTH, value] - histogram[LEFT, value]
+    return satisfied(tests, histogram, LEFT) and satisfied(tests, histogram, RIGHT)
 
 
 @inner
-def _allowed(rows: Rows, start: int, stop: int, rules: Rules, cut: Cut, use: Buffers) -> bool:
+def _allowed(rows: Rows, start: int, stop: int, tests: Rules | None, cut: Cut, use: Buffers) -> bool:
     """Whether both sides of one given cut satisfy the rules (their sizes aside)."""
-    if rules.limit.size == 0:
+    if tests is None:
         return True
-    left = _sides(rows.codes, start, stop, cut, use.order)
-    _count(rules, rows, start, stop, use.histogram, 2)
-    for value in range(rules.values):
-        use.histogram[0, value] = 0
-    for at in range(left):
-        add_row(rules, rows.ident[use.order[at]], use.histogram, 0)
-    return _sides_satisfied(rules, use.histogram)
+    for value in range(tests.values):
+        use.histogram[LEFT, value] = 0
+        use.histogram[BOTH, value] = 0
+    ties = cut.ties
+    for i in range(stop - 1, start - 1, -1):
+        add_row(tests, rows.ident[i], use.histogram, BOTH)
+        code = np.int64(rows.codes[i, cut.axis])
+        tie = code == cut.hi and cut.ties != WHOLE
+        if cut.lo <= code <= cut.hi and (not tie or ties > 0):
+            add_row(tests, rows.ident[i], use.histogram, LEFT)
+            ties -= tie
+    return _sides_satisfied(tests, use.histogram)
 
 
 @inner
@@ -514,91 +417,116 @@ def _median_cut(grid: NDArray[np.int64], axis: int, total: int) -> tuple[int, Cu
 
 
 @inner
-def _greedy_cut(
+def _best_cut(
     rows: Rows,
     start: int,
     stop: int,
     step: int,
     axes: Axes,
-    rules: Rules,
-    lo: NDArray[np.int64],
-    hi: NDArray[np.int64],
+    tests: Rules | None,
+    total: int,
     least: int,
+    small: int,
     divide: bool,
+    boxes: Boxes,
     use: Buffers,
 ) -> Cut:
     """The best cut over all axes.
 
-    With a ``step`` above 1 only every so-maniest row is looked at, and the rules are not.
+    Of every so-maniest row, if ``step`` is above 1, which together weigh ``total``. Parts have a weight of
+    ``least``, or of ``small`` where they are children of a tree.
     """
-    codes, weights = rows.codes, rows.weight
-    weight, shape, position, node, node_width = (
-        axes.weight,
-        axes.shape,
-        axes.position,
-        axes.node,
-        axes.node_width,
-    )
-    bucket, order, grid, extent, score = use.bucket, use.order, use.grid, use.extent, use.score
+    packing = pack(rows.codes, start, stop, step, boxes)
+    count = (stop - start + step - 1) // step
+    score, grid = use.score, boxes.grid
     cut = Cut(-1, 0, 0, WHOLE)
     best = np.inf
-    total = 0
-    for i in range(start, stop, step):
-        total += weights[i]
-    small = rules.size
-    if step > 1:
-        least = total // _LOPSIDED
-        small = total // _FEW
-    for axis in range(lo.size):
-        if lo[axis] == hi[axis]:
+    for axis in range(axes.weight.size):
+        # A sample does not tell the bounds of a node, but then its corners are tight.
+        lo = boxes.bound[LOWER, axis] if step == 1 else boxes.corner[LOWER, axis]
+        hi = boxes.bound[UPPER, axis] if step == 1 else boxes.corner[UPPER, axis]
+        if lo == hi:
             continue
-        level = _child_level(shape, node, axis, lo[axis], hi[axis])
-        size = _fill_buckets(
-            codes,
-            weights,
-            start,
-            stop,
-            step,
-            shape,
-            node,
-            axis,
-            level,
-            lo[axis],
-            hi[axis],
-            bucket,
-            order,
-            grid,
-        )
-        _fill_boxes(codes, start, stop, step, lo, hi, bucket, grid, size)
+        level = _child_level(axes.shape, axes.node, axis, lo, hi)
+        size = _fill_buckets(rows, start, stop, step, axes, axis, level, lo, hi, boxes, use.order)
         around = level >= 0 and size <= _FEW
+        halve = divide and level < 0 and step == 1
+        if not halve and not _can_be_cut(grid, size, total, small if around else least, around):
+            continue
+        enclose(packing, boxes, count, size)
+        middle, halves = _median_cut(grid, axis, total)
+        whole = lower = upper = 0.0
         if around:
-            _score_tree(weight, shape, position, node, node_width, grid, extent, score, size, total, small)
-            whole = 0.0
+            _score_tree(axes, packing, boxes, score, size, total, small)
         else:
-            whole = _score_line(
-                weight, shape, position, node, node_width, grid, extent, score, size, total, least
-            )
-        if rules.limit.size == 0 or step > 1:
+            whole, lower, upper = _box_costs(axes, packing, boxes, score, size, middle if halve else NONE)
+            _score_line(grid, score, size, total, least, whole)
+        if tests is None or step > 1:
             found = _least(score, size, best)
         else:
-            found = _least_allowed(rows, start, stop, rules, use, size, best, around)
+            found = _least_allowed(rows, start, stop, tests, boxes.bucket, use, size, best, around)
         if found >= 0:
-            best = score[0, found]
-            cut = _as_cut(shape, node, axis, level, around, grid[found, PLACE], lo[axis], hi[axis])
-        if divide and level < 0 and step == 1:
-            middle, halves = _median_cut(grid, axis, total)
-            left = _sweep(
-                weight, shape, position, node, node_width, grid, extent, score, 1, 0, middle, 1, -1.0
-            )
-            right = _sweep(
-                weight, shape, position, node, node_width, grid, extent, score, 1, middle, size - 1, 1, -1.0
-            )
+            best = score[SCORE, found]
+            cut = _as_cut(axes.shape, axes.node, axis, level, around, grid[found, PLACE], lo, hi)
+        if halve:
             half = total // 2
-            middle_score = _greedy_score(total * whole, half, left, total - half, right)
-            if middle_score < best and _allowed(rows, start, stop, rules, halves, use):
+            middle_score = _greedy_score(total * whole, half, lower, total - half, upper)
+            if middle_score < best and _allowed(rows, start, stop, tests, halves, use):
                 best = middle_score
                 cut = halves
     return cut
+
+
+@inner
+def _greedy_cut(
+    rows: Rows,
+    start: int,
+    stop: int,
+    axes: Axes,
+    tests: Rules | None,
+    small: int,
+    total: int,
+    divide: bool,
+    boxes: Boxes,
+    use: Buffers,
+) -> Cut:
+    """The best cut: of a sample of a large node; else with both parts of some size; else any at all."""
+    cut = Cut(-1, 0, 0, WHOLE)
+    step = max((stop - start) // _SAMPLE, 1)
+    least = max(small, total // _LOPSIDED)
+    weight, part, child = total, least, small
+    if step > 1:
+        _tighten(rows, start, stop, boxes.corner)
+        weight = 0
+        for at in range((stop - start + step - 1) // step):
+            weight += rows.weight[start + at * step]
+        part, child = weight // _LOPSIDED, weight // _FEW
+    while part > 0:
+        cut = _best_cut(rows, start, stop, step, axes, tests, weight, part, child, divide, boxes, use)
+        if step > 1:
+            if cut.axis >= 0 and _holds(rows, start, stop, tests, small, total, cut, use):
+                break
+            cut = Cut(-1, 0, 0, WHOLE)
+            step, weight, part, child = 1, total, least, small
+        elif cut.axis >= 0:
+            break
+        else:
+            part = small if part > small else 0
+    for j in range(boxes.field.size if step == 1 else 0):
+        boxes.corner[LOWER, j], boxes.corner[UPPER, j] = boxes.bound[LOWER, j], boxes.bound[UPPER, j]
+    return cut
+
+
+@inner
+def _holds(
+    rows: Rows, start: int, stop: int, tests: Rules | None, small: int, total: int, cut: Cut, use: Buffers
+) -> bool:
+    """Whether a cut found on a sample is allowed on all rows."""
+    left = 0
+    for i in range(start, stop):
+        if cut.lo <= rows.codes[i, cut.axis] <= cut.hi:
+            left += rows.weight[i]
+    return min(left, total - left) >= small and _allowed(rows, start, stop, tests, cut, use)
 
 
 @inner
@@ -607,59 +535,69 @@ def _nearest_cut(
     start: int,
     stop: int,
     axes: Axes,
-    rules: Rules,
-    lo: NDArray[np.int64],
-    hi: NDArray[np.int64],
+    tests: Rules | None,
+    small: int,
     total: int,
     divide: bool,
+    boxes: Boxes,
     use: Buffers,
 ) -> Cut:
     """On the widest axis that has an allowed cut, the one nearest the median."""
-    weight, shape, position, node, node_width = (
-        axes.weight,
-        axes.shape,
-        axes.position,
-        axes.node,
-        axes.node_width,
-    )
-    codes, weights, bucket, order, grid, score = (
-        rows.codes,
-        rows.weight,
-        use.bucket,
-        use.order,
-        use.grid,
-        use.score,
-    )
-    tried = np.zeros(lo.size, np.bool_)
+    weight, shape, position, node, node_width = axes
+    corner = boxes.corner
+    _tighten(rows, start, stop, boxes.corner)
+    for j in range(weight.size):
+        use.tried[j] = False
     while True:
-        axis = -1
+        axis = NONE
         widest = -np.inf
-        for j in range(lo.size):
-            if lo[j] < hi[j] and not tried[j]:
-                extent = weight[j] * width(shape, position, node, node_width, j, lo[j], hi[j])
+        for j in range(weight.size):
+            if corner[LOWER, j] < corner[UPPER, j] and not use.tried[j]:
+                extent = weight[j] * width(
+                    shape, position, node, node_width, j, corner[LOWER, j], corner[UPPER, j]
+                )
                 if extent > widest:
                     axis = j
                     widest = extent
         if axis < 0:
             return Cut(-1, 0, 0, WHOLE)
-        tried[axis] = True
-        level = -1 if divide else _child_level(shape, node, axis, lo[axis], hi[axis])
+        use.tried[axis] = True
+        level = NONE if divide else _child_level(shape, node, axis, corner[LOWER, axis], corner[UPPER, axis])
         size = _fill_buckets(
-            codes, weights, start, stop, 1, shape, node, axis, level, lo[axis], hi[axis], bucket, order, grid
+            rows,
+            start,
+            stop,
+            1,
+            axes,
+            axis,
+            level,
+            corner[LOWER, axis],
+            corner[UPPER, axis],
+            boxes,
+            use.order,
         )
         if divide:
-            _, cut = _median_cut(grid, axis, total)
-            if _allowed(rows, start, stop, rules, cut, use):
+            _, cut = _median_cut(boxes.grid, axis, total)
+            if _allowed(rows, start, stop, tests, cut, use):
                 return cut
             continue
         around = level >= 0 and size <= _FEW
-        _score_median(grid, score, size, total, rules.size, around)
-        if rules.limit.size == 0:
-            found = _least(score, size, np.inf)
+        _score_median(boxes.grid, use.score, size, total, small, around)
+        if tests is None:
+            found = _least(use.score, size, np.inf)
         else:
-            found = _least_allowed(rows, start, stop, rules, use, size, np.inf, around)
+            found = _least_allowed(rows, start, stop, tests, boxes.bucket, use, size, np.inf, around)
         if found >= 0:
-            return _as_cut(shape, node, axis, level, around, grid[found, PLACE], lo[axis], hi[axis])
+            return _as_cut(
+                shape,
+                node,
+                axis,
+                level,
+                around,
+                boxes.grid[found, PLACE],
+                corner[LOWER, axis],
+                corner[UPPER, axis],
+            )
 
 
 @inner
@@ -668,42 +606,45 @@ def _classic_cut(
     start: int,
     stop: int,
     axes: Axes,
-    rules: Rules,
-    lo: NDArray[np.int64],
-    hi: NDArray[np.int64],
+    tests: Rules | None,
+    small: int,
     total: int,
     divide: bool,
+    boxes: Boxes,
     use: Buffers,
 ) -> Cut:
     """The published program's rule: the widest axis by bounds that are tightened only when tried.
 
-    Trees are cut like lines of leaves. ``lo`` and ``hi`` come from the parent and are updated.
+    Trees are cut like lines of leaves. The corners come from the parent and are updated.
     """
-    shape, position, node = axes.shape, axes.position, axes.node
-    codes, weights, bucket, order, grid = rows.codes, rows.weight, use.bucket, use.order, use.grid
-    tried = np.zeros(lo.size, np.bool_)
+    shape, position, grid = axes.shape, axes.position, boxes.grid
+    corner = boxes.corner
+    for j in range(axes.weight.size):
+        use.tried[j] = False
     while True:
-        axis = -1
+        axis = NONE
         widest = -1.0
-        for j in range(lo.size):
-            extent = position[shape[START, j] + hi[j]] - position[shape[START, j] + lo[j]]
-            if not tried[j] and extent > widest:
+        for j in range(axes.weight.size):
+            extent = (
+                position[shape[START, j] + corner[UPPER, j]] - position[shape[START, j] + corner[LOWER, j]]
+            )
+            if not use.tried[j] and extent > widest:
                 axis = j
                 widest = extent
         if axis < 0:
             return Cut(-1, 0, 0, WHOLE)
-        tried[axis] = True
+        use.tried[axis] = True
         size = _fill_buckets(
-            codes, weights, start, stop, 1, shape, node, axis, -1, lo[axis], hi[axis], bucket, order, grid
+            rows, start, stop, 1, axes, axis, NONE, corner[LOWER, axis], corner[UPPER, axis], boxes, use.order
         )
         first = 0
         while grid[first, WEIGHT] == 0:
             first += 1
         while grid[size - 1, WEIGHT] == 0:
             size -= 1
-        lo[axis] = grid[first, PLACE]
-        hi[axis] = grid[size - 1, PLACE]
-        if lo[axis] == hi[axis]:
+        corner[LOWER, axis] = grid[first, PLACE]
+        corner[UPPER, axis] = grid[size - 1, PLACE]
+        if corner[LOWER, axis] == corner[UPPER, axis]:
             continue
         middle, cut = _median_cut(grid, axis, total)
         if not divide:
@@ -711,123 +652,161 @@ def _classic_cut(
             left = 0
             for g in range(middle + 1):
                 left += grid[g, WEIGHT]
-            if min(left, total - left) < rules.size:
+            if min(left, total - left) < small:
                 continue
-        if _allowed(rows, start, stop, rules, cut, use):
+        if _allowed(rows, start, stop, tests, cut, use):
             return cut
 
 
+@inline
+def _copy(source: Rows, i: int, target: Rows, at: int) -> None:
+    for j in range(source.codes.shape[1]):
+        target.codes[at, j] = source.codes[i, j]
+    target.weight[at] = source.weight[i]
+    target.ident[at] = source.ident[i]
+
+
 @inner
-def _sides(
-    codes: NDArray[np.unsignedinteger], start: int, stop: int, cut: Cut, order: NDArray[np.int64]
-) -> int:
-    """List the rows of both sides in ``order``, left ones first; return how many go left.
+def _part(rows: Rows, start: int, stop: int, cut: Cut, spare: Rows) -> int:
+    """Move the rows of both sides of a cut together, left ones first; return where the right side begins.
 
     Ties are divided as the published program does: the last ones join the left side, backwards.
     """
-    left = 0
+    left = start
+    right = 0
+    end = stop - start
+    tied = end  # ties fill the spare rows from the end
     for i in range(start, stop):
-        code = np.int64(codes[i, cut.axis])
-        if cut.lo <= code <= cut.hi and (cut.ties == WHOLE or code < cut.hi):
-            order[left] = i
+        code = np.int64(rows.codes[i, cut.axis])
+        if cut.ties != WHOLE and code == cut.hi:
+            tied -= 1
+            _copy(rows, i, spare, tied)
+        elif cut.lo <= code <= cut.hi:
+            _copy(rows, i, rows, left)
             left += 1
-    wanted = left + max(cut.ties, 0)
-    last_tie = stop
-    while left < wanted:
-        last_tie -= 1
-        if codes[last_tie, cut.axis] == cut.hi:
-            order[left] = last_tie
-            left += 1
-    at = left
-    for i in range(start, stop):
-        if not cut.lo <= codes[i, cut.axis] <= cut.hi:
-            order[at] = i
-            at += 1
-    for i in range(start, start if cut.ties == WHOLE else last_tie):
-        if codes[i, cut.axis] == cut.hi:
-            order[at] = i
-            at += 1
-    return left
+        else:
+            _copy(rows, i, spare, right)
+            right += 1
+    for at in range(tied, tied + max(cut.ties, 0)):
+        _copy(spare, at, rows, left)
+        left += 1
+    middle = left
+    for at in range(right):
+        _copy(spare, at, rows, left)
+        left += 1
+    for at in range(end - 1, tied + max(cut.ties, 0) - 1, -1):
+        _copy(spare, at, rows, left)
+        left += 1
+    return middle
 
 
 @inner
-def _move(rows: Rows, start: int, count: int, order: NDArray[np.int64]) -> None:
-    """Put the rows named by ``order`` at ``start`` and after."""
-    codes, weight, ident = rows.codes, rows.weight, rows.ident
-    d = codes.shape[1]
-    moved_codes = np.empty((count, d), codes.dtype)
-    moved_weight = np.empty(count, weight.dtype)
-    moved_ident = np.empty(count, ident.dtype)
-    for at in range(count):
-        i = order[at]
+def _least_code(codes: NDArray[np.unsignedinteger], start: int, stop: int, axis: int) -> int:
+    least = np.int64(codes[start, axis])
+    for i in range(start + 1, stop):
+        least = min(least, np.int64(codes[i, axis]))
+    return int(least)
+
+
+def _grower(how: int) -> Callable[..., Any]:
+    """Make the kernel for one way of cutting, so that each is compiled only when it is used."""
+
+    def grow(
+        rows: Rows,
+        start: int,
+        stop: int,
+        axes: Axes,
+        tests: Rules | None,
+        values: int,
+        small: int,
+        divide: bool,
+        bounds_of: NDArray[np.int64],
+        leaf: NDArray[np.bool_],
+        halt: NDArray[np.bool_],
+        deep: bool,
+    ) -> tuple[int, int]:
+        count = stop - start
+        d = axes.weight.size
+        buckets = _most_buckets(axes, count)
+        boxes = Boxes(
+            np.empty((2, d), np.int64),
+            np.empty((2, d), np.int64),
+            np.empty(d, np.int64),
+            np.empty(count * (d + 1), np.uint64),
+            np.empty(count, np.int64),
+            np.empty((buckets, 2), np.int64),
+            np.empty((buckets + 1) * (d + 1), np.uint64),
+            np.empty(d, np.float64),
+        )
+        use = Buffers(
+            np.empty(count, np.int64),
+            np.empty((4, buckets), np.float64),
+            np.empty((3, values), np.int64),
+            np.empty(d, np.bool_),
+        )
+        spare = Rows(
+            np.empty((count, d), rows.codes.dtype), np.empty(count, np.int64), np.empty(count, np.int64)
+        )
+        todo = np.empty((64, 2), np.int64)  # the smaller side goes first, so a stack of 64 never fills
+        stacked = np.empty((65, 2, d), np.int64)
+        corner = boxes.corner
+        todo[0, 0], todo[0, 1] = start, stop
         for j in range(d):
-            moved_codes[at, j] = codes[i, j]
-        moved_weight[at] = weight[i]
-        moved_ident[at] = ident[i]
-    for at in range(count):
-        for j in range(d):
-            codes[start + at, j] = moved_codes[at, j]
-        weight[start + at] = moved_weight[at]
-        ident[start + at] = moved_ident[at]
+            stacked[0, LOWER, j], stacked[0, UPPER, j] = bounds_of[0, LOWER, j], bounds_of[0, UPPER, j]
+        waiting = 1
+        nodes = 0
+        first_middle = stop
+        while waiting > 0 and not halt[0]:
+            waiting -= 1
+            first, last = todo[waiting, 0], todo[waiting, 1]
+            for j in range(d):
+                corner[LOWER, j], corner[UPPER, j] = stacked[waiting, LOWER, j], stacked[waiting, UPPER, j]
+            total = FIRST  # a typed zero
+            for i in range(first, last):
+                total += rows.weight[i]
+            cut = Cut(-1, 0, 0, WHOLE)
+            if total >= 2 * small:
+                if how == CLASSIC:
+                    cut = _classic_cut(rows, first, last, axes, tests, small, total, divide, boxes, use)
+                elif how == NEAREST:
+                    cut = _nearest_cut(rows, first, last, axes, tests, small, total, divide, boxes, use)
+                else:
+                    cut = _greedy_cut(rows, first, last, axes, tests, small, total, divide, boxes, use)
+            middle = last
+            if cut.axis >= 0:
+                middle = _part(rows, first, last, cut, spare)
+            if nodes == 0:
+                first_middle = middle
+            nodes += 1
+            if middle == last:
+                leaf[first] = True
+                continue
+            left_first = middle - first <= last - middle
+            for side in range(2):
+                at = waiting + (side if not left_first else 1 - side)
+                todo[at, 0] = middle if side else first
+                todo[at, 1] = last if side else middle
+                for j in range(d):
+                    stacked[at, LOWER, j], stacked[at, UPPER, j] = corner[LOWER, j], corner[UPPER, j]
+                if how == CLASSIC and side == 0:
+                    stacked[at, UPPER, cut.axis] = cut.hi
+                elif how == CLASSIC:
+                    stacked[at, LOWER, cut.axis] = _least_code(rows.codes, middle, last, cut.axis)
+                for j in range(d):
+                    bounds_of[1 + side, LOWER, j] = stacked[at, LOWER, j]
+                    bounds_of[1 + side, UPPER, j] = stacked[at, UPPER, j]
+            waiting += 2
+            if not deep:
+                break
+        return nodes, first_middle
+
+    return entry(grow)
 
 
-@inner
-def _split(
-    rows: Rows,
-    start: int,
-    stop: int,
-    axes: Axes,
-    rules: Rules,
-    how: int,
-    divide: bool,
-    lo: NDArray[np.int64],
-    hi: NDArray[np.int64],
-    use: Buffers,
-) -> tuple[int, Cut]:
-    """Cut a node in two, moving its rows; return where the right side begins (``stop`` for a leaf).
-
-    ``lo`` and ``hi`` are the node's bounds: recomputed, except for the classic rule, which inherits them.
-    """
-    if how == CLASSIC:
-        total = 0
-        for i in range(start, stop):
-            total += rows.weight[i]
-    else:
-        total = bounds(rows, start, stop, lo, hi)
-    cut = Cut(-1, 0, 0, WHOLE)
-    if total < 2 * rules.size:
-        return stop, cut
-    if how == CLASSIC:
-        cut = _classic_cut(rows, start, stop, axes, rules, lo, hi, total, divide, use)
-    elif how == NEAREST:
-        cut = _nearest_cut(rows, start, stop, axes, rules, lo, hi, total, divide, use)
-    else:
-        # First on a sample of a large node, then with both parts of some size, then any cut at all.
-        step = (stop - start) // _SAMPLE
-        least = max(rules.size, total // _LOPSIDED)
-        while cut.axis < 0 and least > 0:
-            cut = _greedy_cut(rows, start, stop, max(step, 1), axes, rules, lo, hi, least, divide, use)
-            if step > 1:
-                if cut.axis >= 0 and not _holds(rows, start, stop, rules, cut, use):
-                    cut = Cut(-1, 0, 0, WHOLE)
-                step = 1
-            else:
-                least = rules.size if least > rules.size else 0
-    if cut.axis < 0:
-        return stop, cut
-    left = _sides(rows.codes, start, stop, cut, use.order)
-    _move(rows, start, stop - start, use.order)
-    return start + left, cut
+KERNELS = {how: _grower(how) for how in (CLASSIC, NEAREST, GREEDY)}
+"""The compiled part of `grow`."""
 
 
-@inner
-def _holds(rows: Rows, start: int, stop: int, rules: Rules, cut: Cut, use: Buffers) -> bool:
-    """Whether a cut found on a sample is allowed on all rows."""
-    left, total = weigh(rows, start, stop, cut)
-    return min(left, total - left) >= rules.size and _allowed(rows, start, stop, rules, cut, use)
-
-
-@entry
 def grow(
     rows: Rows,
     start: int,
@@ -859,52 +838,8 @@ def grow(
     -------
     nodes visited, and where the right side of the first cut begins (``stop`` if there was none)
     """
-    use = _buffers(stop - start, axes, rules.values)
-    d = axes.weight.size
-    todo = np.empty((64, 2), np.int64)  # the smaller side goes first, so a stack of 64 never fills
-    stacked = np.empty((65, 2, d), np.int64)
-    lo = np.empty(d, np.int64)
-    hi = np.empty(d, np.int64)
-    todo[0, 0], todo[0, 1] = start, stop
-    for j in range(d):
-        stacked[0, 0, j], stacked[0, 1, j] = bounds_of[0, 0, j], bounds_of[0, 1, j]
-    waiting = 1
-    nodes = 0
-    first_middle = stop
-    while waiting > 0 and not halt[0]:
-        waiting -= 1
-        first, last = todo[waiting]
-        for j in range(d):
-            lo[j], hi[j] = stacked[waiting, 0, j], stacked[waiting, 1, j]
-        middle, cut = _split(rows, first, last, axes, rules, how, divide, lo, hi, use)
-        if nodes == 0:
-            first_middle = middle
-        nodes += 1
-        if middle == last:
-            leaf[first] = True
-            continue
-        left_first = middle - first <= last - middle
-        for side in range(2):
-            at = waiting + (side if not left_first else 1 - side)
-            todo[at, 0] = middle if side else first
-            todo[at, 1] = last if side else middle
-            for j in range(d):
-                stacked[at, 0, j], stacked[at, 1, j] = lo[j], hi[j]
-            if how == CLASSIC and side == 0:
-                stacked[at, 1, cut.axis] = cut.hi
-            elif how == CLASSIC:
-                stacked[at, 0, cut.axis] = _least_code(rows.codes, middle, last, cut.axis)
-            for j in range(d):
-                bounds_of[1 + side, 0, j], bounds_of[1 + side, 1, j] = stacked[at, 0, j], stacked[at, 1, j]
-        waiting += 2
-        if not deep:
-            break
-    return nodes, first_middle
-
-
-@inner
-def _least_code(codes: NDArray[np.unsignedinteger], start: int, stop: int, axis: int) -> int:
-    least = np.int64(codes[start, axis])
-    for i in range(start + 1, stop):
-        least = min(least, np.int64(codes[i, axis]))
-    return int(least)
+    tests = rules if rules.limit.size > 0 else None
+    nodes, middle = KERNELS[how](
+        rows, start, stop, axes, tests, rules.values, rules.size, divide, bounds_of, leaf, halt, deep
+    )
+    return int(nodes), int(middle)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from shoal.loss.base import Loss, Measured
-from shoal.loss.certainty import NCP, Certainty, Distortion, Generalised, Precision, SpanNCP
+from shoal.loss.certainty import CELL_COSTS, NCP, Certainty, Distortion, Generalised, Precision, SpanNCP
 from shoal.loss.classes import ClassSize, Discernibility, Entropy
 
-__all__ = ["LOSSES", "Loss", "Measured"]
+__all__ = ["CELL_COSTS", "LOSSES", "Loss", "Measured"]
 
 LOSSES: dict[str, type[Any]] = {
     "ncp": NCP,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,7 +68,11 @@ class Certainty:
 
     def measure(self, recoding: Recoding, weights: Floats) -> Measured:
         """Weighted sum over the cells."""
-        return _sum_of_cells(recoding, weights, [_certainty(recoding, j) for j in range(len(recoding.cells))])
+        distinct = [
+            int(np.count_nonzero(recoding.table.values(j, cells.domain.size)))
+            for j, cells in enumerate(recoding.cells)
+        ]
+        return _sum_of_cells(recoding, weights, list(map(_certainty, recoding.cells, distinct)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +140,20 @@ def _height(cells: Cells) -> Floats:
     return np.asarray(level / max(hierarchy.height, 1), np.float64)
 
 
-def _certainty(recoding: Recoding, j: int) -> Floats:
-    cells = recoding.cells[j]
+def _certainty(cells: Cells, distinct: int) -> Floats:
+    """Score of each cell of a column with so many ``distinct`` values."""
     domain = cells.domain
     if domain.hierarchy is None or domain.siblings is None:
         return cells.width()
     level = domain.hierarchy.level_of(cells.lo, cells.hi)
-    distinct = np.count_nonzero(recoding.table.values(j, domain.size))
     score = domain.siblings[level, cells.lo] / distinct
     return np.where(cells.lo == cells.hi, 0.0, np.where(level == domain.hierarchy.height, 1.0, score))
+
+
+CELL_COSTS: dict[str, Callable[[Cells, int], Floats]] = {
+    "ncp": lambda cells, distinct: cells.width(),
+    "span-ncp": lambda cells, distinct: cells.domain.width(cells.lo, cells.hi),
+    "certainty": _certainty,
+    "distortion": lambda cells, distinct: (cells.covered() > 1).astype(np.float64),
+}
+"""Losses that are a sum or mean over cells: what each cell of a column with so many distinct values costs."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import RecipeError
+from shoal.parameters import check
 from shoal.privacy.counts import Counts
 
 
@@ -34,6 +35,7 @@ class DistinctL:
     sensitive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        check(self)
         if self.l < 2:
             raise RecipeError(f"l must be at least 2, not {self.l}: every class has one value")
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import RecipeError
+from shoal.parameters import check
 from shoal.privacy.counts import Counts
 
 
@@ -31,6 +32,7 @@ class KAnonymity:
     sensitive: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        check(self)
         if self.k < 2:
             raise RecipeError(f"k must be at least 2, not {self.k}: with k = 1 every row stands alone")
 

@@ -42,6 +42,8 @@ class Report:
     lower_bound: float | None = None
     solutions: int | None = None
     search_space: float | None = None
+    history: tuple[tuple[float, float], ...] = ()
+    """Best and mean loss after each generation, where the search was an evolution."""
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)

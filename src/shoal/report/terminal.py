@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -14,55 +13,75 @@ from rich.text import Text
 from shoal.report.figures import Report
 from shoal.verify import Verdict, Verification
 
+_MOST_COLUMNS = 40
+
 
 def show_report(console: Console, report: Report) -> None:
     """Print what a run did: the promise, the loss, what to watch, and where the release is."""
     console.print(_headline(report))
-    console.print(Padding(models_table(report.models), (1, 0, 0, 2)))
-    console.print(Padding(columns_table(report), (1, 0, 1, 2)))
+    console.print()
+    console.print(indented(models_table(report.models)))
+    console.print()
+    console.print(indented(columns_table(report)))
+    console.print()
     for note in report.notes:
-        console.print(f"  {escape(note)}", style="dim")
+        console.print(_item(" ", note, "dim"))
     for warning in report.warnings:
-        console.print(f"  [yellow]![/] {escape(warning)}")
-    console.print(f"  {seconds_line(report.seconds)}", style="dim")
-    if report.output:
-        console.print(f"  written to [bold]{escape(report.output)}[/]")
-    else:
-        console.print("  nothing was written: name a file with -o to keep the release")
+        console.print(_item("!", warning, "yellow"))
+    console.print(_item(" ", seconds_line(report.seconds), "dim"))
+    # Not wrapped, so that a path can be copied whole.
+    where = f"written to {report.output}" if report.output else "not written; -o FILE would keep the release"
+    console.print(Text(f"  {where}"), soft_wrap=True)
 
 
 def show_verification(console: Console, source: str, found: Verification) -> None:
     """Print what an outsider finds in a release."""
-    verdict = "[green]holds[/]" if found.holds else "[red]does not hold[/]"
-    console.print(
-        f"{escape(source)}: [bold]{verdict}[/], {found.rows:,} rows in {found.classes:,} classes, "
-        f"the smallest of {found.smallest_class:,}"
-    )
-    console.print(Padding(models_table(found.models), (1, 0, 1, 2)))
+    verdict = Text("holds", "bold green") if found.holds else Text("does not hold", "bold red")
+    size = f"{_count(found.rows, 'row', 'rows')} in {_classes(found)}"
+    console.print(Text.assemble(f"{source}: the goal ", verdict, f"; {size}"), soft_wrap=True)
+    console.print()
+    console.print(indented(models_table(found.models)))
 
 
 def models_table(models: Sequence[Verdict]) -> Table:
     """What was asked of every model and what the release reaches."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("verified", "asked", "reached", ""):
-        table.add_column(name)
+    table = plain_table("model", "asked", "found", "")
     for model in models:
         asked = ", ".join(f"{key} = {value}" for key, value in model.asked.items())
         mark = Text("✓ holds", "green") if model.holds else Text("✗ does not hold", "red")
-        table.add_row(Text(model.name), Text(asked), Text(f"{model.achieved:g}"), mark)
+        table.add_row(model.name, Text(asked), f"{model.achieved:g}", mark)
     return table
 
 
 def columns_table(report: Report) -> Table:
-    """The loss of every quasi-identifier."""
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("column", "type", "values", "lost", ""):
-        table.add_column(name, justify="right" if name in ("values", "lost") else "left")
-    for name, column in report.columns.items():
+    """The loss of every quasi-identifier, or of those that lost most where there are very many."""
+    table = plain_table("column", "type", "values", "lost", "")
+    table.columns[2].justify = table.columns[3].justify = "right"
+    shown = _costliest(report)
+    for name in shown:
+        column = report.columns[name]
         kind = "tree" if column["kind"] == "tree" else column["type"]
         table.add_row(Text(name), kind, f"{column['values']:,}", percent(column["ncp"]), bar(column["ncp"]))
+    if rest := len(report.columns) - len(shown):
+        table.add_row(Text(f"{rest} that lost less", "dim"))
     table.add_row(Text("all columns", "bold"), "", "", Text(percent(report.ncp), "bold"), bar(report.ncp))
     return table
+
+
+def _costliest(report: Report) -> list[str]:
+    """The columns that lost most, in the order of the table."""
+    by_loss = sorted(report.columns, key=lambda name: report.columns[name]["ncp"], reverse=True)
+    return [name for name in report.columns if name in set(by_loss[:_MOST_COLUMNS])]
+
+
+def plain_table(*headings: str) -> Table:
+    """A table without lines; columns are made by the first row where there are no headings."""
+    return Table(*headings, box=None, pad_edge=False, header_style="dim", show_header=bool(headings))
+
+
+def indented(what: RenderableType) -> Padding:
+    """Anything, a little to the right."""
+    return Padding(what, (0, 0, 0, 2), expand=False)
 
 
 def percent(share: float) -> str:
@@ -83,19 +102,34 @@ def seconds_line(seconds: Mapping[str, float]) -> str:
     return f"{seconds.get('total', 0.0):.2f} seconds: {steps}"
 
 
-def _headline(report: Report) -> str:
+def _item(mark: str, text: str, style: str) -> Table:
+    """A line with a mark before it; where it is too long for one, the others start under the first."""
+    table = Table.grid(padding=(0, 1))
+    table.add_row(Text(mark, style), Text(text, style if mark.isspace() else ""))
+    return table
+
+
+def _headline(report: Report) -> Text:
     gone = [
         f"{count:,} {what}"
         for count, what in ((report.dropped_rows, "dropped"), (report.suppressed_rows, "suppressed"))
         if count
     ]
     left_out = f" ({', '.join(gone)})" if gone else ""
-    algorithm = _call(report.algorithm)
-    return (
-        f"[bold]{report.released_rows:,}[/] of {report.rows:,} rows released{left_out} in "
-        f"[bold]{report.classes:,}[/] classes, the smallest of {report.smallest_class:,}; "
-        f"[bold]{percent(report.ncp)}[/] of the detail lost{_other_loss(report)} ({escape(algorithm)})"
+    return Text.assemble(
+        (f"{report.released_rows:,}", "bold"),
+        f" of {_count(report.rows, 'row', 'rows')} released{left_out} in {_classes(report)}; ",
+        (percent(report.ncp), "bold"),
+        f" of the detail lost{_other_loss(report)} ({_call(report.algorithm)})",
     )
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _classes(found: Report | Verification) -> str:
+    return f"{_count(found.classes, 'class', 'classes')}, the smallest of {found.smallest_class:,}"
 
 
 def _other_loss(report: Report) -> str:

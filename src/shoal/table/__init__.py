@@ -1,5 +1,6 @@
 """Tables: reading, writing, column types; frames in and the same kind of frame out."""
 
+from shoal.table.delimited import check_delimiter
 from shoal.table.frames import Origin, Table, as_text
 from shoal.table.readers import ReadOptions, read
 from shoal.table.types import TYPE_CODES, ColumnType, Inference, infer_type, ordered_values, parse
@@ -13,6 +14,7 @@ __all__ = [
     "ReadOptions",
     "Table",
     "as_text",
+    "check_delimiter",
     "check_writable",
     "formula_cells",
     "infer_type",

@@ -31,7 +31,7 @@ class Origin:
         The caller's own frame, which is never modified; none for a path.
     path, format, compression
         Which file, and what it is.
-    delimiter, encoding, bom, newline
+    delimiter, encoding, bom, newline, header
         How delimited text was written.
     """
 
@@ -44,6 +44,7 @@ class Origin:
     encoding: str = "utf-8"
     bom: bool = False
     newline: str = "\n"
+    header: bool = True
 
     def __str__(self) -> str:
         return str(self.path) if self.path is not None else f"the {self.kind} frame"
@@ -247,8 +248,14 @@ def _release_pandas(
     native, names = table.origin.native, table.names
     released = native.copy(deep=False) if rows is None else native.take(rows)
     for name, series in columns.items():
+        at = names.index(name)
+        dtype = native.dtypes.iloc[at]
+        # Numbers, dates and truth values that stay what they are keep their pandas type, and missing ones
+        # beside whole numbers do not turn these into floats. Text may be new text, so it has no type to keep.
+        same = series.dtype == table.frame.schema[name] != pl.String and str(dtype) != "object"
+        values = series.to_pandas(use_pyarrow_extension_array=same)
         # Bare values, since a Series would be aligned on an index that need not be unique.
-        released.isetitem(names.index(name), series.to_pandas().array)
+        released.isetitem(at, (values.astype(dtype) if same else values).array)
     return released.iloc[:, [at for at, name in enumerate(names) if name not in drop]]
 
 

@@ -97,7 +97,15 @@ def _read_text(
     text = load(path, compression, options.encoding)
     found = read_delimited(path, text, options.delimiter, options.header)
     origin = Origin(
-        "path", None, path, "text", compression, found.delimiter, text.encoding, text.bom, found.newline
+        "path",
+        path=path,
+        format="text",
+        compression=compression,
+        delimiter=found.delimiter,
+        encoding=text.encoding,
+        bom=text.bom,
+        newline=found.newline,
+        header=options.header,
     )
     return found.frame, origin
 

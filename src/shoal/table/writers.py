@@ -6,6 +6,7 @@ import codecs
 import gzip
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from io import BytesIO
 from pathlib import Path
@@ -22,6 +23,8 @@ from shoal.table.types import NUMBER
 
 _FORMULA = r"^[=+\-@\t\r]"
 _BATCH = 1 << 17
+# Names that promise what cannot be written; text under any other name is what it was asked for.
+_FOREIGN = (".json", ".xls", ".xlsb", ".ods", ".xml", ".html", ".zip", ".bz2", ".xz", ".sqlite", ".db")
 _SHEET_ROWS, _SHEET_COLUMNS, _SHEET_CELL = (1 << 20) - 1, 1 << 14, 32767
 
 
@@ -44,7 +47,8 @@ def write(
     path
         An existing file is replaced.
     like
-        The origin of the input: delimited text is written with the delimiter, encoding and line ends it had.
+        The origin of the input: delimited text is written with the delimiter, encoding and line ends it had,
+        and without names where it had none.
     delimiter
         Overrides that.
     safe_csv
@@ -71,6 +75,11 @@ def check_writable(path: str | Path, forbidden: Iterable[Path] = ()) -> None:
     check_target(target)
     if any(_same_file(target, Path(other)) for other in forbidden):
         raise OutputError(f"{target} is an input of this run; write the release to another file")
+    if target.suffix.lower() in _FOREIGN:
+        raise OutputError(
+            f"{target}: {target.suffix} files cannot be written; use .csv, .tsv, .parquet, .arrow, .jsonl or "
+            ".xlsx, and .gz or .zst after it to compress"
+        )
     for module, package in _modules(target):
         try:
             needs(module, package)
@@ -125,7 +134,7 @@ def _layout(path: Path, like: Origin | None, delimiter: str | None) -> Origin:
     origin = like if like is not None and like.format == "text" else Origin("path")
     is_tsv = ".tsv" in (suffix.lower() for suffix in path.suffixes[-2:])
     char = check_delimiter(delimiter) if delimiter is not None else "\t" if is_tsv else origin.delimiter
-    return Origin("path", delimiter=char, encoding=origin.encoding, bom=origin.bom, newline=origin.newline)
+    return replace(origin, delimiter=char)
 
 
 def _put_text(table: pl.DataFrame, stream: IO[bytes], layout: Origin) -> None:
@@ -139,7 +148,7 @@ def _put_text(table: pl.DataFrame, stream: IO[bytes], layout: Origin) -> None:
             batch,
             separator=layout.delimiter,
             line_terminator=layout.newline,
-            include_header=start == 0,
+            include_header=start == 0 and layout.header,
             null_value=missing,
         )
         stream.write(batch.getbuffer() if layout.encoding == "utf-8" else _encoded(encoder, batch, layout))

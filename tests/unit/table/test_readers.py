@@ -21,10 +21,10 @@ CSV = FRAME.write_csv().encode()
         ("x.csv", CSV, "text", None),
         ("x.unheard-of", CSV, "text", None),
         ("x", CSV, "text", None),
-        ("x.csv.gz", gzip.compress(CSV), "text", "gzip"),
+        ("x.csv.gz", gzip.compress(CSV, mtime=0), "text", "gzip"),
         ("x.csv.zst", zstandard.compress(CSV), "text", "zstd"),
         ("x.csv.zst", zstandard.compress(CSV[:20]) + zstandard.compress(CSV[20:]), "text", "zstd"),
-        ("lies.csv", gzip.compress(CSV), "text", "gzip"),
+        ("lies.csv", gzip.compress(CSV, mtime=0), "text", "gzip"),
         ("lies.csv.gz", CSV, "text", None),
     ],
 )

@@ -1,0 +1,79 @@
+"""The process around a command: exit codes, errors in one paragraph, and interrupts answered at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from shoal.errors import ShoalError
+from shoal.files import discard_unfinished
+
+Command = Callable[[Sequence[str]], object]
+
+
+def attempt(command: Command, arguments: Sequence[str]) -> tuple[int, str]:
+    """Run a command to its end, whatever that is; returns the exit code and what is to be said about it."""
+    try:
+        command(arguments)
+    except SystemExit as end:  # the way in which typer ends a command, and answers wrong usage
+        return end.code if isinstance(end.code, int) else int(end.code is not None), ""
+    except BaseException as error:
+        code, text = explained(error)
+        return code, traceback.format_exc() if "--debug" in arguments else f"{text}\n"
+    return 0, ""
+
+
+def explained(error: BaseException) -> tuple[int, str]:
+    """The exit code for an error, and what went wrong in one paragraph."""
+    if isinstance(error, ShoalError):
+        return error.exit_code, f"error: {error}"
+    if isinstance(error, MemoryError):
+        return 1, "error: not enough memory for this table"
+    if isinstance(error, OSError):  # those about files are ShoalErrors by now; this is about standard output
+        return 2, f"error: the output cannot be shown: {error.strerror or error}"
+    what = f"{type(error).__name__}: {error}"
+    return 1, f"error: this is a bug in Shoal ({what}); run again with --debug to report it"
+
+
+def run_process(command: Command) -> NoReturn:
+    """Run a command on the arguments of this process, and leave with its exit code.
+
+    The command has a thread of its own. A signal is answered by the main thread, which only waits, and so at
+    once: the command may be deep in a compiler or a kernel, where Python would not listen for seconds.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup or a shell's '&' may have asked
+            signal.signal(number, _leave)
+    outcome: list[tuple[int, str]] = []
+    work = threading.Thread(target=lambda: outcome.append(attempt(command, sys.argv[1:])), daemon=True)
+    work.start()
+    while work.is_alive():
+        work.join(0.1)
+    code, text = outcome[0]
+    sys.stderr.write(text)
+    _give_up_unwritten()
+    sys.exit(code)
+
+
+def _give_up_unwritten() -> None:
+    """Forget what standard output did not take, of which the user knows; Python would complain once more."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _leave(number: int, frame: Any) -> NoReturn:
+    """End the process without waiting for any thread."""
+    discard_unfinished()
+    # A progress bar may have hidden the cursor and left its line.
+    tidy = "\r\x1b[2K\x1b[?25h" if sys.stderr.isatty() else ""
+    with suppress(OSError):  # nobody may be listening any more
+        os.write(2, f"{tidy}interrupted; no unfinished file is left behind\n".encode())
+    os._exit(130)

@@ -1,0 +1,1 @@
+"""Exact search: what a table may become, and proofs that no other choice loses less."""

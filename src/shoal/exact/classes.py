@@ -1,0 +1,334 @@
+"""k-anonymity by classes: every released row equals enough others.
+
+What a group of rows costs is the cheapest cells around it, and that never falls when rows are added. So a
+group that can be divided into two allowed ones need not be considered, whatever the signs of the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.exact.budget import Budget
+from shoal.exact.options import TIE, Floats, Ints, Space
+from shoal.exact.solver import Answer, Programme, relax, solve
+from shoal.kernels.groups import Costs, divide, group_costs, multiplicity, pair_costs, worthwhile
+
+Group = tuple[int, ...]
+Box = tuple[tuple[int, int], ...]
+Allowed = Callable[[Sequence[Group]], NDArray[np.bool_]]
+"""Whether each of some groups of rows satisfies the privacy goal."""
+
+FEW = 16
+"""Rows up to which a dynamic programme over all sets of rows is solved."""
+_SLACK = 1e-6  # the solver's own tolerance
+_COLUMNS = 200_000  # groups that are given to the solver at most
+_PARTS = 30_000_000  # parts of groups that one search for worthwhile groups looks at; a few seconds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Division:
+    """A division of the rows into classes, and what is proved of it."""
+
+    groups: tuple[Group, ...]
+    cost: float
+    bound: float
+    count: float | None = None
+    """How many tables there are with that cost; None if they were not counted."""
+
+    @property
+    def proved(self) -> bool:
+        """Whether no division costs less."""
+        return self.bound >= self.cost - _SLACK
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a table, what groups of them cost and which are allowed."""
+
+    space: Space
+    allowed: Allowed
+    least: int
+    """No group of fewer rows is allowed."""
+    by_size: bool
+    """Whether every group of that many rows is."""
+    countable: bool
+    """Whether two allowed groups are allowed as one."""
+    kind: Ints
+    """[rows] which rows are alike in everything that matters, numbered from 0."""
+
+    @cached_property
+    def _costs(self) -> tuple[Costs, float]:
+        return self.space.costs()
+
+    def costs(self, groups: Sequence[Group]) -> Floats:
+        """What each group costs, all its rows together."""
+        size = np.array([len(group) for group in groups])
+        start = np.concatenate(([0], np.cumsum(size)))
+        member = np.array([row for group in groups for row in group], np.int64)
+        costs, always = self._costs
+        return np.asarray((group_costs(costs, self.space.codes, start, member) + always) * size)
+
+    def division(self, groups: Sequence[Group]) -> Division:
+        """A division of which nothing is proved yet."""
+        return Division(tuple(groups), float(self.costs(groups).sum()), self.row_bound())
+
+    def row_bound(self) -> float:
+        """A lower bound row by row: a row's group has ``least`` rows, and costs as much as any pair in it."""
+        costs, always = self._costs
+        pair = pair_costs(costs, self.space.codes)
+        return float(np.partition(pair, self.least - 1, axis=1)[:, self.least - 1].sum()) + always * len(pair)
+
+    def boxes(self, group: Group) -> list[Box]:
+        """All cells that a group may be released with at its least cost."""
+        best = [column.best(column.code[list(group)])[1] for column in self.space.columns]
+        return list(product(*best))
+
+
+def by_subsets(rows: Rows, limit: int, budget: Budget) -> tuple[Division, list[list[tuple[Group, Box]]]]:
+    """The optimum of a small table by dynamic programming over its sets of rows, with all optimal tables.
+
+    Returns
+    -------
+    the division with the number of optimal tables, and ``limit`` of these tables
+    """
+    n = rows.space.rows
+    masks = np.arange(1 << n)
+    member = (masks[:, None] >> np.arange(n)) & 1 == 1
+    size = member.sum(axis=1)
+    cost, ways = _subset_costs(rows.space, member)
+    groups = [tuple(np.flatnonzero(row).tolist()) for row in member[1:]]
+    allowed = np.concatenate(([False], rows.allowed(groups)))
+    value = np.where(allowed, cost * size, np.inf)
+    value[0] = 0.0
+    best, number = divide(value, multiplicity(allowed) * ways, TIE)
+    budget.visit(masks.size)
+    tables = list(_tables(rows, value, best, limit))
+    division = tuple(group for group, _ in tables[0])
+    least = float(best[-1])
+    return Division(division, least, least, float(number[-1]) if rows.countable else None), tables
+
+
+def _subset_costs(space: Space, member: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """What each row of every set of rows costs, and in how many ways its cells can be written for that."""
+    cost, ways = np.zeros(member.shape[0]), np.ones(member.shape[0])
+    for column in space.columns:
+        codes, rank = np.unique(column.code, return_inverse=True)
+        if column.sets:
+            present = np.zeros((member.shape[0], codes.size), np.bool_)
+            for row, at in enumerate(rank):
+                present[:, at] |= member[:, row]
+            keys, of = np.unique(np.packbits(present, axis=1), axis=0, return_inverse=True)
+            held = np.unpackbits(keys, axis=1, count=codes.size).astype(np.bool_)
+            best = [column.best(codes[each]) if each.any() else (0.0, [()]) for each in held]
+            of = of.ravel()
+        else:
+            first = np.where(member, rank, codes.size).min(axis=1)
+            last = np.where(member, rank, -1).max(axis=1)
+            keys, of = np.unique(first * codes.size + last, return_inverse=True)
+            ends = [divmod(int(key), codes.size) for key in keys]
+            # The empty set has key size^2 - 1, the last place paired with a row that is not there.
+            best = [column.best(codes[[a, b]]) if a < codes.size and b >= 0 else (0.0, [()]) for a, b in ends]
+        cost += np.array([each[0] for each in best])[of]
+        ways *= np.array([float(len(each[1])) for each in best])[of]
+    return cost, ways
+
+
+def _tables(rows: Rows, value: Floats, best: Floats, limit: int) -> Iterator[list[tuple[Group, Box]]]:
+    """Optimal tables, ``limit`` of them: divisions whose classes all have different cells."""
+    left = limit
+
+    def extend(whole: int, table: list[tuple[Group, Box]]) -> Iterator[list[tuple[Group, Box]]]:
+        nonlocal left
+        if whole == 0:
+            left -= 1
+            yield table
+            return
+        low = whole & -whole
+        rest = part = whole ^ low
+        while left > 0:
+            if value[low | part] + best[rest ^ part] <= best[whole] + TIE:
+                group = tuple(i for i in range(rows.space.rows) if (low | part) >> i & 1)
+                for box in rows.boxes(group):
+                    if left > 0 and box not in (used for _, used in table):
+                        yield from extend(rest ^ part, [*table, (group, box)])
+            if part == 0:
+                return
+            part = (part - 1) & rest
+
+    yield from extend(best.size - 1, [])
+
+
+def by_columns(rows: Rows, start: Division, budget: Budget) -> Division:
+    """The optimum of a larger table by column generation.
+
+    Groups are the columns of a set-partitioning programme. Its relaxation is solved over a few of them;
+    `worthwhile` searches all others for those that would lower it, until there are none: the value is then a
+    lower bound. An optimum can only have groups whose reduced cost is within the gap, and those are all given
+    to the solver.
+    """
+    master = _Master(rows, start)
+    pricing = budget.part(0.5)
+    bound = master.generate(pricing)
+    budget.visit(pricing.nodes)
+    found = master.best_of_known(start, bound, budget)
+    if found.proved or budget.over or not rows.by_size:
+        return found  # with other models an optimum may need larger groups than are searched
+    return master.finish(found, budget)
+
+
+class _Master:
+    """Set partitioning over the groups known so far; rows that are alike are one row taken several times."""
+
+    def __init__(self, rows: Rows, start: Division) -> None:
+        self.rows = rows
+        self.example, self.times = np.unique(rows.kind, return_index=True, return_counts=True)[1:]
+        self.codes = rows.space.codes[self.example]
+        self.costs, self.always = rows.space.costs()
+        self.pair = pair_costs(self.costs, self.codes)
+        self.most = 2 * rows.least - 1
+        self.known: dict[Group, float] = {}
+        self.bound = start.bound
+        self.price = np.zeros(self.times.size)
+        self.add(self._kinds(group) for group in start.groups)
+        self.add(_split(group, rows.least) for group in [*self.known])
+        self.add(self._nearest())
+
+    def _kinds(self, group: Group) -> Group:
+        return tuple(sorted(rows_kind for rows_kind in self.rows.kind[list(group)].tolist()))
+
+    def _nearest(self) -> Iterator[Group]:
+        """Every row with those that are cheapest beside it."""
+        for row in range(self.times.size):
+            order = np.argsort(self.pair[row], kind="stable")
+            group = np.repeat(order, np.minimum(self.times[order], self.rows.least))
+            others = group[group != row]
+            yield tuple(sorted([row, *others[: self.rows.least - 1].tolist()]))
+
+    def add(self, groups: Iterator[Group] | Sequence[Group]) -> int:
+        """Take up groups of kinds; returns how many were new."""
+        new = [group for group in dict.fromkeys(groups) if group and group not in self.known]
+        if new:
+            size = np.array([len(group) for group in new])
+            start = np.concatenate(([0], np.cumsum(size)))
+            member = np.array([kind for group in new for kind in group], np.int64)
+            cost = (group_costs(self.costs, self.codes, start, member) + self.always) * size
+            self.known.update(zip(new, cost.tolist(), strict=True))
+        return len(new)
+
+    def programme(self, groups: Sequence[Group]) -> Programme:
+        from scipy.sparse import coo_array, csr_array  # noqa: PLC0415
+
+        kind = [kind for group in groups for kind in group]
+        column = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+        shape = (self.times.size, len(groups))
+        rows = csr_array(coo_array((np.ones(len(kind)), (kind, column)), shape=shape))  # equal entries add up
+        most = np.array([min(self.times[kind] // group.count(kind) for kind in group) for group in groups])
+        cost = np.array([self.known[group] for group in groups])
+        times = self.times.astype(np.float64)
+        return Programme(cost, rows, times, times, most.astype(np.float64), np.ones(cost.size, np.bool_))
+
+    def search(
+        self, below: float, records: bool, capacity: int, budget: Budget
+    ) -> tuple[list[Group], float, bool]:
+        """Groups whose reduced cost is below ``below``; the least; and whether all were searched."""
+        order = np.argsort(-self.price, kind="stable")
+        found, _, least, nodes = worthwhile(
+            self.costs,
+            self.codes[order],
+            self.times[order],
+            self.pair[np.ix_(order, order)],
+            self.price[order] - self.always,
+            (self.rows.least, self.most),
+            below,
+            records,
+            capacity,
+            min(_PARTS, budget.nodes_left),
+        )
+        budget.visit(abs(nodes))
+        groups = [tuple(sorted(order[group[group >= 0]].tolist())) for group in found]
+        return groups, float(least), nodes >= 0
+
+    def generate(self, budget: Budget) -> float:
+        """Solve the relaxation over all groups there are; returns the best lower bound that was proved."""
+        while True:
+            relaxed = relax(replace_upper(self.programme([*self.known])))
+            self.price = relaxed.price
+            groups, least, complete = self.search(-TIE, True, 50_000, budget)
+            if complete:
+                # No more than rows / least groups can each lower the value by the least reduced cost.
+                slack = least * (self.rows.space.rows // self.rows.least)
+                self.bound = max(self.bound, relaxed.value + slack)
+            budget.tell("pricing groups", None, self.bound)
+            if budget.over or not self.add(groups):
+                return self.bound
+
+    def best_of_known(self, start: Division, bound: float, budget: Budget) -> Division:
+        """The best division into groups that are known and allowed."""
+        if start.cost <= bound + _SLACK:
+            return replace(start, bound=min(bound, start.cost))
+        groups = [group for group, fine in zip(self.known, self._allowed([*self.known]), strict=True) if fine]
+        part = budget.part(0.5)
+        answer = self._solve(groups, start, part)
+        budget.visit(part.nodes)
+        return self._better(answer, groups, start, bound)
+
+    def finish(self, best: Division, budget: Budget) -> Division:
+        """Give the solver every group that an optimum could have."""
+        gap = best.cost - self.bound + _SLACK
+        groups, _, complete = self.search(gap, False, _COLUMNS, budget)
+        self.add(groups)
+        every = list(dict.fromkeys([*groups, *map(self._kinds, best.groups)]))
+        fine = [group for group, ok in zip(every, self._allowed(every), strict=True) if ok]
+        answer = self._solve(fine, best, budget)
+        bound = max(self.bound, min(answer.bound, best.cost)) if complete else self.bound
+        return self._better(answer, fine, best, bound)
+
+    def _solve(self, groups: Sequence[Group], best: Division, budget: Budget) -> Answer:
+        if not groups:
+            return Answer(None, -np.inf, 0, False)
+        return solve(self.programme(groups), budget, lambda: budget.tell("solving", best.cost, self.bound))
+
+    def _better(self, answer: Answer, groups: Sequence[Group], best: Division, bound: float) -> Division:
+        if answer.x is not None:
+            times = np.rint(answer.x).astype(np.int64)
+            if (self.programme(groups).rows @ times != self.times).any():
+                return replace(best, bound=min(bound, best.cost))  # the solver's tolerance was too wide
+            found = self._rows(
+                [group for group, often in zip(groups, times, strict=True) for _ in range(often)]
+            )
+            cost = float(self.rows.costs(found).sum())
+            if cost < best.cost - TIE:
+                best = Division(tuple(found), cost, bound)
+        return replace(best, bound=min(bound, best.cost))
+
+    def _rows(self, groups: Sequence[Group]) -> list[Group]:
+        """Groups of kinds as groups of rows."""
+        rows_of = [np.flatnonzero(self.rows.kind == kind).tolist() for kind in range(self.times.size)]
+        return [tuple(rows_of[kind].pop() for kind in group) for group in groups]
+
+    def _allowed(self, groups: Sequence[Group]) -> NDArray[np.bool_]:
+        rows_of = [np.flatnonzero(self.rows.kind == kind).tolist() for kind in range(self.times.size)]
+        examples = []
+        for group in groups:
+            taken = dict.fromkeys(group, 0)
+            example = []
+            for kind in group:
+                example.append(rows_of[kind][taken[kind]])
+                taken[kind] += 1
+            examples.append(tuple(example))
+        return self.rows.allowed(examples)
+
+
+def replace_upper(programme: Programme) -> Programme:
+    """Without upper bounds, which the rows imply: so that all of the price is in the rows."""
+    return replace(programme, upper=np.full(programme.upper.size, np.inf))
+
+
+def _split(group: Group, least: int) -> Group:
+    return group[:least] if len(group) >= 2 * least else ()

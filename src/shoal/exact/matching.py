@@ -1,0 +1,233 @@
+"""k-anonymity by matching: every generalised row could be k of the original rows.
+
+The attacker knows all original rows. An arc leads from i to j where the generalised row i covers the original
+row j; the k-score of i is the number of rows that i is assigned to in *some* perfect matching.
+
+References
+----------
+A. Gionis, A. Mazza, T. Tassa, "k-anonymization revisited", ICDE 2008.
+T. Tassa, "Finding all maximally-matchable edges in a bipartite graph", TCS 423, 2012.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.exact.budget import Budget
+from shoal.exact.coverage import Choices, Words, truths
+from shoal.exact.options import TIE, Ints
+from shoal.exact.solver import Programme, relax, solve
+from shoal.kernels.coverage import k_scores
+
+_SMALL = 8  # rows up to which branch and bound needs no better bound than the rows' cheapest options
+_COUNTING = 50_000  # states after which counting ties is given up
+_SLACK = 1e-6  # the solver's own tolerance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Optima:
+    """The best choices found, one option per row each, and what is proved of them."""
+
+    cost: float
+    bound: float
+    picks: tuple[Ints, ...]
+    count: float | None = None
+    """How many tables there are with that cost, all ways of writing them included; None if not counted."""
+
+    @property
+    def proved(self) -> bool:
+        """Whether no choice costs less."""
+        return self.bound >= self.cost - _SLACK
+
+
+def holds(cover: Words, k: int) -> bool:
+    """Whether every row could be ``k`` rows."""
+    return bool((k_scores(cover) >= k).all())
+
+
+def optimum(rows: Sequence[Choices], k: int, start: Ints, budget: Budget) -> Optima:
+    """The least cost of a table, and one that has it; ``start`` is some permitted choice."""
+    need = [row.solving() for row in rows]
+    first = Optima(_cost(rows, start), _cheapest(rows), (start,))
+    if len(rows) <= _SMALL:
+        tree = _Tree(need, k, first.cost - TIE, 1, budget)
+        found = _translated(tree.run(), need, rows)
+    else:
+        found = _by_solver(need, rows, k, first, budget)
+    better = found.picks and found.cost < first.cost - TIE
+    return found if better else replace(first, bound=min(max(found.bound, first.bound), first.cost))
+
+
+def all_optima(rows: Sequence[Choices], k: int, best: Optima, limit: int, budget: Budget) -> Optima:
+    """All choices of least cost, ``limit`` of them listed, and how many tables they stand for."""
+    if not best.proved or budget.over:
+        return best
+    rest, at = _still_possible(rows, k, best.cost)
+    counting = replace(budget.part(1.0), iterations=min(_COUNTING, budget.nodes_left))
+    tree = _Tree(rest, k, best.cost + TIE, limit, counting)
+    found = tree.run()
+    budget.nodes += counting.nodes
+    if tree.stopped:
+        return best
+    picks = tuple(np.array([at[i][pick[i]] for i in range(len(rows))]) for pick in found.picks)
+    return replace(best, picks=picks, count=found.count)
+
+
+class _Tree:
+    """Depth-first branch and bound over the rows.
+
+    More coverage never hurts, so that a partial choice is hopeless exactly if it fails even when every row
+    that is not decided yet covers all that it could.
+    """
+
+    def __init__(self, rows: Sequence[Choices], k: int, upper: float, limit: int, budget: Budget) -> None:
+        self.rows, self.k, self.limit, self.budget = rows, k, limit, budget
+        self.upper = upper
+        """No choice that costs more is of interest."""
+        self.ties = limit > 1
+        self.order = np.argsort([-row.cost[0] for row in rows], kind="stable")
+        least = np.array([rows[i].cost[0] for i in self.order])
+        self.rest = np.append(np.cumsum(least[::-1])[::-1], 0.0)
+        self.widest = np.stack([np.bitwise_or.reduce(row.cover, axis=0) for row in rows])
+        self.cover = self.widest.copy()
+        self.pick = np.zeros(len(rows), np.int64)
+        self.found: list[Ints] = []
+        self.cost = np.inf
+        self.count = 0.0
+        self.open = np.inf
+        self.stopped = False
+
+    def run(self) -> Optima:
+        """Search; the bound is the least that an open branch could cost."""
+        if holds(self.cover, self.k):
+            self._branch(0, 0.0, 1.0)
+        return Optima(self.cost, min(self.open, self.upper), tuple(self.found), self.count)
+
+    def _branch(self, depth: int, spent: float, ways: float) -> None:
+        if depth == len(self.rows):
+            self._leaf(spent, ways)
+            return
+        i = int(self.order[depth])
+        row = self.rows[i]
+        for at in range(row.cost.size):
+            hope = spent + float(row.cost[at]) + self.rest[depth + 1]
+            if hope > self.upper:
+                break
+            if self.stopped or not self.budget.visit():
+                self.stopped = True
+                self.open = min(self.open, hope)
+                break
+            self.budget.tell("searching", self.cost if self.found else None, None)
+            self.cover[i] = row.cover[at]
+            self.pick[i] = at
+            if holds(self.cover, self.k):
+                self._branch(depth + 1, spent + float(row.cost[at]), ways * float(row.ways[at]))
+        self.cover[i] = self.widest[i]
+
+    def _leaf(self, cost: float, ways: float) -> None:
+        if cost < self.cost - TIE:
+            self.found, self.count, self.cost = [], 0.0, cost
+        self.upper = min(self.upper, cost + TIE if self.ties else cost - TIE)
+        self.count += ways
+        if len(self.found) < self.limit:
+            self.found.append(self.pick.copy())
+
+
+def _by_solver(
+    need: Sequence[Choices], rows: Sequence[Choices], k: int, first: Optima, budget: Budget
+) -> Optima:
+    answer = solve(_programme(need, k), budget, lambda: budget.tell("solving", first.cost, first.bound))
+    if answer.x is None:
+        return Optima(np.inf, first.cost if answer.proved else answer.bound, ())
+    sizes = [row.cost.size for row in need]
+    parts = np.split(answer.x[: sum(sizes)], np.cumsum(sizes)[:-1])
+    pick = np.array([int(np.argmax(part)) for part in parts])
+    if not holds(np.stack([row.cover[at] for row, at in zip(need, pick, strict=True)]), k):
+        return Optima(np.inf, answer.bound, ())  # the solver's tolerance was too wide for this table
+    return _translated(Optima(_cost(need, pick), answer.bound, (pick,)), need, rows)
+
+
+def _translated(found: Optima, need: Sequence[Choices], rows: Sequence[Choices]) -> Optima:
+    """The same with the options' numbers among all ``rows`` instead of among those that were needed."""
+    return replace(found, picks=tuple(translated(pick, need, rows) for pick in found.picks))
+
+
+def translated(pick: Ints, need: Sequence[Choices], rows: Sequence[Choices]) -> Ints:
+    """A choice among ``need`` as one among ``rows``, which have all of those options."""
+    return np.array([_index(rows[i], need[i].cover[at]) for i, at in enumerate(pick)])
+
+
+def _index(row: Choices, cover: Words) -> int:
+    return int(np.flatnonzero((row.cover == cover).all(axis=1))[0])
+
+
+def _still_possible(rows: Sequence[Choices], k: int, cost: float) -> tuple[list[Choices], list[Ints]]:
+    """The options that an optimal choice can have: any other would raise a lower bound above ``cost``."""
+    if len(rows) <= _SMALL:
+        return list(rows), [np.arange(row.cost.size) for row in rows]
+    relaxed = relax(_programme(rows, k))
+    sizes = np.cumsum([row.cost.size for row in rows])
+    kept = relaxed.reduced[: sizes[-1]] <= cost - relaxed.value + _SLACK
+    at = [np.flatnonzero(part) for part in np.split(kept, sizes[:-1])]
+    return [row.only(part) for row, part in zip(rows, at, strict=True)], at
+
+
+def _programme(rows: Sequence[Choices], k: int) -> Programme:
+    """Pick an option per row; k - 1 covered rows each must count, on arcs that carry a circulation.
+
+    An arc lies inside a component exactly if it lies on a cycle, hence in a circulation.
+    """
+    from scipy.sparse import block_array, coo_array, csr_array, eye_array  # noqa: PLC0415
+
+    n = len(rows)
+    cost = np.concatenate([row.cost for row in rows])
+    of = np.repeat(np.arange(n), [row.cost.size for row in rows])
+    option, to = np.nonzero(truths(np.concatenate([row.cover for row in rows]), n))
+    option, to = option[of[option] != to], to[of[option] != to]
+    arcs, arc = np.unique(of[option] * n + to, return_inverse=True)
+    tail, head, many = arcs // n, arcs % n, arcs.size
+
+    def matrix(row: NDArray[np.intp], column: NDArray[np.intp], shape: tuple[int, int]) -> csr_array:
+        return csr_array(coo_array((np.ones(row.size), (row, column)), shape=shape))
+
+    ids = np.arange(many)
+    one = matrix(of, np.arange(of.size), (n, of.size))
+    covers = matrix(arc, option, (many, of.size))
+    covered = matrix(to, option, (n, of.size))
+    out, into = matrix(tail, ids, (n, many)), matrix(head, ids, (n, many))
+    same = eye_array(many)
+    table = block_array(
+        [
+            [one, None, None],  # one option per row
+            [-covers, same, None],  # an arc counts only where it is covered,
+            [-n * covers, None, same],  # flows only there,
+            [None, same, -same],  # and counts only if it flows
+            [None, out, None],
+            [None, None, out - into],
+            [covered, None, None],  # implied, and what makes the bound tight: some other row covers each
+        ],
+        format="csr",
+    )
+    low = [1.0] * n + [-np.inf] * (3 * many) + [k - 1.0] * n + [0.0] * n + [1.0] * n
+    high = [1.0] * n + [0.0] * (3 * many) + [np.inf] * n + [0.0] * n + [np.inf] * n
+    upper = np.concatenate([np.ones(of.size + many), np.full(many, float(n))])
+    whole = np.arange(upper.size) < of.size
+    costs = np.concatenate([cost, np.zeros(2 * many)])
+    return Programme(costs, table, np.array(low), np.array(high), upper, whole)
+
+
+def lower_bound(rows: Sequence[Choices], k: int) -> float:
+    """No permitted choice costs less than this; quick, and often the optimum itself."""
+    return max(relax(_programme(rows, k)).value, _cheapest(rows))
+
+
+def _cost(rows: Sequence[Choices], pick: Ints) -> float:
+    return float(sum(row.cost[at] for row, at in zip(rows, pick, strict=True)))
+
+
+def _cheapest(rows: Sequence[Choices]) -> float:
+    return float(sum(row.cost[0] for row in rows))

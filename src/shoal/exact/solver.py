@@ -1,0 +1,115 @@
+"""Linear and integer programmes, solved by HiGHS through scipy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Thread
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.exact.budget import Budget
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Programme:
+    """Minimise ``cost @ x`` with ``low <= rows @ x <= high`` and ``0 <= x <= upper``."""
+
+    cost: Floats
+    rows: Any
+    """A sparse matrix of scipy."""
+    low: Floats
+    high: Floats
+    upper: Floats
+    whole: NDArray[np.bool_]
+    """Which variables are integers."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What the solver found and proved."""
+
+    x: Floats | None
+    bound: float
+    nodes: int
+    proved: bool
+    """Whether ``x`` is optimal, or it is certain that there is none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relaxed:
+    """The optimum without integrality: its value, the prices of the rows and the reduced costs."""
+
+    value: float
+    price: Floats
+    reduced: Floats
+
+
+def solve(programme: Programme, budget: Budget, tell: Callable[[], None] = lambda: None) -> Answer:
+    """Solve with integers, within the budget."""
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415
+
+    options: dict[str, Any] = {"mip_rel_gap": 0.0, "presolve": False}
+    if budget.seconds is not None:
+        options["time_limit"] = max(budget.seconds_left, 0.01)
+    if budget.iterations is not None:
+        options["node_limit"] = budget.nodes_left
+    result = _beside(
+        lambda: milp(
+            programme.cost,
+            integrality=programme.whole.astype(np.int64),
+            bounds=Bounds(np.zeros(programme.cost.size), programme.upper),
+            constraints=LinearConstraint(programme.rows, programme.low, programme.high),
+            options=options,
+        ),
+        tell,
+    )
+    nodes = int(result.get("mip_node_count") or 0)
+    bound = result.get("mip_dual_bound")
+    budget.visit(nodes)
+    return Answer(result.x, -np.inf if bound is None else float(bound), nodes, result.status in (0, 2))
+
+
+def relax(programme: Programme) -> Relaxed:
+    """Solve without integers."""
+    from scipy.optimize import linprog  # noqa: PLC0415
+    from scipy.sparse import vstack  # noqa: PLC0415
+
+    equal = programme.low == programme.high
+    above, under = ~equal & np.isfinite(programme.high), ~equal & np.isfinite(programme.low)
+    result = linprog(
+        programme.cost,
+        A_ub=vstack([programme.rows[above], -programme.rows[under]]) if (above | under).any() else None,
+        b_ub=np.concatenate([programme.high[above], -programme.low[under]])
+        if (above | under).any()
+        else None,
+        A_eq=programme.rows[equal],
+        b_eq=programme.low[equal],
+        bounds=np.stack([np.zeros(programme.upper.size), programme.upper], axis=1),
+        method="highs",
+    )
+    return Relaxed(float(result.fun), result.eqlin.marginals, result.lower.marginals)
+
+
+def _beside(work: Callable[[], Any], tell: Callable[[], None]) -> Any:
+    """Do the work in a thread, so that progress is told and an interrupt answered meanwhile."""
+    outcome: list[Any] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # carried over to the thread that waits
+            outcome.append(error)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+        tell()
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]

@@ -1,0 +1,216 @@
+"""Boxes around rows, several codes to a machine word, so that one operation compares them all.
+
+The rows of a node lie between two *corners*: a least and a greatest code on every axis. The axes on which the
+corners differ are the *fields* of a word, each ``bits`` wide with its highest bit always 0. Rows and boxes
+are pairs of words: codes less the lower corner in the first, the upper corner less codes in the second. So
+the box around two boxes is the greater of both, field by field, and zero is the empty box.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.axes import LEVELS, START, TREE, Axes
+from shoal.kernels.compiled import inline, inner
+
+LOWER, UPPER = 0, 1
+"""Rows of `Boxes.corner` and `Boxes.bound`."""
+PLACE, WEIGHT = 0, 1
+"""Columns of `Boxes.grid`."""
+
+_ONE = np.uint64(1)  # numba turns a word combined with a plain integer into a float
+
+
+class Boxes(NamedTuple):
+    """Room for the rows of a node and their boxes, reused from node to node.
+
+    A *bucket* holds the rows that lie at one place of an axis; buckets are in ascending order.
+    """
+
+    corner: NDArray[np.int64]
+    """[2, d] the corners: bounds of the node, not always tight."""
+    bound: NDArray[np.int64]
+    """[2, d] its tight bounds."""
+    field: NDArray[np.int64]
+    """[d] the axis of each field."""
+    row: NDArray[np.uint64]
+    """One or more pairs of words per row."""
+    bucket: NDArray[np.int64]
+    """[rows] bucket of each row."""
+    grid: NDArray[np.int64]
+    """[buckets, 2] of each bucket: the PLACE on the axis that it stands for and the WEIGHT of its rows."""
+    box: NDArray[np.uint64]
+    """As many words per bucket, and for the running box of `sweep` after them."""
+    extent: NDArray[np.float64]
+    """[d] width of the running box along every axis."""
+
+
+class Packing(NamedTuple):
+    """How codes are packed into words."""
+
+    fields: int
+    pairs: int
+    """Pairs of words per row."""
+    each: int
+    """Fields per word."""
+    bits: np.uint64
+    """Bits per field."""
+    mask: np.uint64
+    """All bits of the first field."""
+    guard: np.uint64
+    """The highest bit of every field."""
+
+
+@inline
+def _greater(x: np.uint64, y: np.uint64, packing: Packing) -> np.uint64:
+    """The greater of two words, field by field (L. Lamport, "Multiple byte processing", CACM 18(8), 1975)."""
+    keep = ((x | packing.guard) - y) & packing.guard
+    keep -= keep >> (packing.bits - _ONE)
+    return y ^ ((x ^ y) & keep)
+
+
+@inner
+def _plan(boxes: Boxes) -> Packing:
+    """Fit the axes on which the corners differ into few words."""
+    fields = 0
+    longest = 1
+    for j in range(boxes.field.size):
+        length = boxes.corner[UPPER, j] - boxes.corner[LOWER, j]
+        if length > 0:
+            boxes.field[fields] = j
+            fields += 1
+            longest |= length
+    each = 8
+    while longest >> (63 // each) > 0:
+        each //= 2
+    bits = np.uint64(64 // each)
+    top = _ONE << (bits - _ONE)
+    guard = top
+    for _ in range(1, each):
+        guard = guard << bits | top
+    return Packing(fields, (fields + each - 1) // each, each, bits, top | (top - _ONE), guard)
+
+
+@inner
+def pack(codes: NDArray[np.unsignedinteger], start: int, stop: int, step: int, boxes: Boxes) -> Packing:
+    """Pack every so-maniest row of a node, and find the tight bounds of those."""
+    corner, bound, field, row = boxes.corner, boxes.bound, boxes.field, boxes.row
+    packing = _plan(boxes)
+    bits = packing.bits
+    for j in range(field.size):
+        bound[LOWER, j] = bound[UPPER, j] = corner[LOWER, j]
+    for p in range(packing.pairs):
+        first = p * packing.each
+        last = min(first + packing.each, packing.fields) - 1
+        lower = np.uint64(0)
+        span = np.uint64(0)
+        for f in range(last, first - 1, -1):
+            j = field[f]
+            lower = (lower << bits) + np.uint64(corner[LOWER, j])
+            span = (span << bits) + np.uint64(corner[UPPER, j] - corner[LOWER, j])
+        most = np.uint64(0)
+        least = np.uint64(0)
+        at = 2 * p
+        i = start
+        while i < stop:
+            word = np.uint64(0)
+            for f in range(last, first - 1, -1):
+                word = (word << bits) + np.uint64(codes[i, field[f]])
+            word -= lower  # of all fields at once: what overflowed before falls into place
+            row[at] = word
+            row[at + 1] = span - word
+            most = _greater(most, word, packing)
+            least = _greater(least, span - word, packing)
+            at += 2 * packing.pairs
+            i += step
+        for f in range(first, last + 1):
+            j = field[f]
+            bound[LOWER, j] = corner[UPPER, j] - np.int64(least & packing.mask)
+            bound[UPPER, j] = corner[LOWER, j] + np.int64(most & packing.mask)
+            most >>= bits
+            least >>= bits
+    return packing
+
+
+@inner
+def enclose(packing: Packing, boxes: Boxes, rows: int, buckets: int) -> None:
+    """Find the box of every bucket around the rows in it."""
+    row, bucket, box = boxes.row, boxes.bucket, boxes.box
+    # Words as indices, too: numba makes signed ones count from the end where they are negative.
+    words = np.uint64(2 * packing.pairs)
+    for w in range(np.uint64(buckets) * words):
+        box[w] = 0
+    source = np.uint64(0)
+    for i in range(np.uint64(rows)):
+        at = np.uint64(bucket[i]) * words
+        end = at + words
+        while at != end:
+            box[at] = _greater(box[at], row[source], packing)
+            at += _ONE
+            source += _ONE
+
+
+@inline
+def sweep(
+    axes: Axes,
+    packing: Packing,
+    boxes: Boxes,
+    buckets: int,
+    first: int,
+    last: int,
+    skip: int,
+    before: NDArray[np.float64],
+    into: int,
+) -> float:
+    """Extend a running box from bucket ``first`` up or down to ``last`` without ``skip``; return its cost.
+
+    The cost before each bucket goes into ``before[into]``. Widths are computed anew only where they change.
+    """
+    weight, shape, position, node, node_width = axes
+    corner, field, grid, box, extent = boxes.corner, boxes.field, boxes.grid, boxes.box, boxes.extent
+    bits, mask, pairs = packing.bits, packing.mask, packing.pairs
+    run = 2 * pairs * buckets
+    for w in range(2 * pairs):
+        box[run + w] = 0
+    for j in range(extent.size):
+        extent[j] = 0.0
+    cost = 0.0
+    step = 1 if first <= last else -1
+    g = first - step
+    while g != last:
+        g += step
+        before[into, g] = cost
+        if grid[g, WEIGHT] == 0 or g == skip:
+            continue
+        for p in range(pairs):
+            at = 2 * (pairs * g + p)
+            to = run + 2 * p
+            most = _greater(box[to], box[at], packing)
+            least = _greater(box[to + 1], box[at + 1], packing)
+            changed = (most ^ box[to]) | (least ^ box[to + 1])
+            box[to] = most
+            box[to + 1] = least
+            f = p * packing.each
+            while changed != 0:
+                if changed & mask != 0:
+                    j = field[f]
+                    lo = corner[UPPER, j] - np.int64(least & mask)
+                    hi = corner[LOWER, j] + np.int64(most & mask)
+                    if shape[LEVELS, j] == 0:  # `width`, written out
+                        start = shape[START, j]
+                        extended = min(1.0, position[start + hi] - position[start + lo])
+                    else:
+                        start = shape[TREE, j]
+                        while node[start + lo] != node[start + hi]:
+                            start += shape[START, j + 1] - shape[START, j]
+                        extended = node_width[start + lo]
+                    cost += weight[j] * (extended - extent[j])
+                    extent[j] = extended
+                changed >>= bits
+                most >>= bits
+                least >>= bits
+                f += 1
+    return cost

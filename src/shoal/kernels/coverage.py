@@ -1,0 +1,79 @@
+"""Which rows a generalised row covers, as bits: bit ``j % 64`` of word ``j // 64`` stands for row ``j``."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.compiled import entry, inline, inner
+
+_ONE = np.uint64(1)
+
+
+@inline
+def has(cover: NDArray[np.uint64], i: int, row: int) -> bool:
+    """Whether bit ``row`` of ``cover[i]`` is set."""
+    return bool((cover[i, row >> 6] >> np.uint64(row & 63)) & _ONE)
+
+
+@entry
+def undominated(cover: NDArray[np.uint64], cost: NDArray[np.float64], less: float) -> NDArray[np.bool_]:
+    """Which options no other one covers for less; options stand in order of rising cost.
+
+    One option dominates another if it covers the same rows or more and costs at least ``less`` less.
+    """
+    kept = np.zeros(cost.size, np.bool_)
+    for a in range(cost.size):
+        free = True
+        for b in range(a):
+            if not kept[b] or cost[a] - cost[b] < less:
+                continue
+            inside = True
+            for w in range(cover.shape[1]):
+                if cover[a, w] & ~cover[b, w] != 0:
+                    inside = False
+                    break
+            if inside:
+                free = False
+                break
+        kept[a] = free
+    return kept
+
+
+@inner
+def connect(cover: NDArray[np.uint64], reach: NDArray[np.uint64]) -> None:
+    """Fill ``reach`` with what can be reached along arcs of ``cover`` (Warshall, on words of bits)."""
+    n = cover.shape[0]
+    for i in range(n):
+        for w in range(cover.shape[1]):
+            reach[i, w] = cover[i, w]
+    for via in range(n):
+        for i in range(n):
+            if has(reach, i, via):
+                for w in range(reach.shape[1]):
+                    reach[i, w] |= reach[via, w]
+
+
+@inner
+def score(cover: NDArray[np.uint64], reach: NDArray[np.uint64], i: int) -> int:
+    """Number of rows that ``i`` covers and that lead back to it."""
+    count = 0
+    for j in range(cover.shape[0]):
+        if has(cover, i, j) and has(reach, j, i):
+            count += 1
+    return count
+
+
+@entry
+def k_scores(cover: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """To how many original rows each generalised row is assigned in some perfect matching.
+
+    Every row covers itself, so the identity is a perfect matching; an arc then lies in some perfect matching
+    exactly if its two ends lie in one strongly connected component.
+    """
+    reach = np.empty(cover.shape, np.uint64)
+    connect(cover, reach)
+    result = np.empty(cover.shape[0], np.int64)
+    for i in range(result.size):
+        result[i] = score(cover, reach, i)
+    return result

@@ -1,0 +1,258 @@
+"""Groups of rows: what they cost, which of them are worth having, how a small table is best divided."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.axes import width
+from shoal.kernels.compiled import entry, inner
+
+
+class Costs(NamedTuple):
+    """What the cheapest cells around a group of rows cost, column by column.
+
+    As in `Axes`, a column is a *line* or a *tree*; where `unit` is not 0 it is neither, and a cell becomes
+    the set of the values in the group.
+    """
+
+    weight: NDArray[np.float64]
+    """[d]"""
+    unit: NDArray[np.float64]
+    """[d] what each further value of a set costs, before the weight."""
+    shape: NDArray[np.int64]
+    position: NDArray[np.float64]
+    node: NDArray[np.int32]
+    node_cost: NDArray[np.float64]
+
+
+@inner
+def group_cost(costs: Costs, codes: NDArray[np.int64], member: NDArray[np.int64], size: int) -> float:
+    """What each row of the group ``member[:size]`` costs."""
+    total = 0.0
+    for j in range(codes.shape[1]):
+        if costs.unit[j] > 0.0:
+            different = 0
+            for a in range(size):
+                seen = False
+                for b in range(a):
+                    if codes[member[a], j] == codes[member[b], j]:
+                        seen = True
+                        break
+                if not seen:
+                    different += 1
+            total += costs.weight[j] * min(1.0, (different - 1) * costs.unit[j])
+        else:
+            lo = codes[member[0], j]
+            hi = lo
+            for a in range(1, size):
+                code = codes[member[a], j]
+                lo = min(lo, code)
+                hi = max(hi, code)
+            total += costs.weight[j] * width(
+                costs.shape, costs.position, costs.node, costs.node_cost, j, lo, hi
+            )
+    return total
+
+
+@entry
+def group_costs(
+    costs: Costs, codes: NDArray[np.int64], start: NDArray[np.int64], member: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """What each row of each group costs; group ``g`` is ``member[start[g]:start[g + 1]]``."""
+    result = np.empty(start.size - 1)
+    for g in range(result.size):
+        result[g] = group_cost(costs, codes, member[start[g] : start[g + 1]], start[g + 1] - start[g])
+    return result
+
+
+@entry
+def pair_costs(costs: Costs, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """[n, n] what each of two rows costs if they are a group."""
+    n = codes.shape[0]
+    result = np.zeros((n, n))
+    member = np.empty(2, np.int64)
+    for a in range(n):
+        for b in range(a, n):
+            member[0] = a
+            member[1] = b
+            result[a, b] = group_cost(costs, codes, member, 2)
+            result[b, a] = result[a, b]
+    return result
+
+
+@entry
+def worthwhile(
+    costs: Costs,
+    codes: NDArray[np.int64],
+    times: NDArray[np.int64],
+    pair: NDArray[np.float64],
+    price: NDArray[np.float64],
+    sizes: tuple[int, int],
+    below: float,
+    records: bool,
+    capacity: int,
+    node_limit: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64], float, int]:
+    """Groups whose cost less the prices of their rows is below ``below``, found depth first.
+
+    A group gets dearer with every row and rows stand in order of falling price, so that what a part of a
+    group can at best become is known from its last row.
+
+    Parameters
+    ----------
+    times : int64[n]
+        How often each row may be taken; rows with equal codes are one.
+    price : float64[n]
+        Falling.
+    sizes : pair of int
+        Least and greatest number of rows in a group.
+    records : bool
+        For each first row, only groups better than those found before with it.
+
+    Returns
+    -------
+    groups (padded with -1), their costs less prices, the least of these, and the number of parts looked at,
+    negative if the search stopped for want of capacity or at ``node_limit``
+    """
+    n = price.size
+    least, most = sizes
+    found = np.full((capacity, most), -1, np.int64)
+    value = np.empty(capacity)
+    count = 0
+    nodes = 0
+    best = 0.0
+    member = np.empty(most, np.int64)
+    taken = np.zeros(n, np.int64)
+    spent = np.zeros(most + 1)
+    dear = np.zeros(most + 1)
+    following = np.zeros(most + 1, np.int64)
+    for first in range(n):
+        limit = below
+        depth = 1
+        member[0] = first
+        taken[first] = 1
+        spent[1] = price[first]
+        dear[1] = pair[first, first]
+        following[1] = first
+        if least == 1 and dear[1] - spent[1] < limit:
+            found[count, 0] = first
+            value[count] = dear[1] - spent[1]
+            best = min(best, value[count])
+            count += 1
+            if records:
+                limit = value[count - 1]
+            if count == capacity:
+                return found, value, best, -nodes
+        while depth > 0:
+            r = following[depth]
+            following[depth] += 1
+            stop = r >= n or depth == most
+            if not stop:
+                # Were every further row as rich as this one and no dearer than the group is by now:
+                more = most - depth - 1 if price[r] > dear[depth] else max(least - depth - 1, 0)
+                hope = (depth + 1 + more) * dear[depth] - spent[depth] - (1 + more) * price[r]
+                stop = hope >= limit
+            if stop:
+                depth -= 1
+                if depth >= 0:
+                    taken[member[depth]] -= 1
+                continue
+            if taken[r] >= times[r]:
+                continue
+            low = dear[depth]
+            for a in range(depth):
+                low = max(low, pair[member[a], r])
+            more = most - depth - 1 if price[r] > low else max(least - depth - 1, 0)
+            if (depth + 1 + more) * low - spent[depth] - (1 + more) * price[r] >= limit:
+                continue
+            nodes += 1
+            if nodes >= node_limit:
+                return found[:count], value[:count], best, -nodes
+            member[depth] = r
+            exact = group_cost(costs, codes, member, depth + 1)
+            more = most - depth - 1 if price[r] > exact else max(least - depth - 1, 0)
+            if (depth + 1 + more) * exact - spent[depth] - (1 + more) * price[r] >= limit:
+                continue
+            depth += 1
+            taken[r] += 1
+            spent[depth] = spent[depth - 1] + price[r]
+            dear[depth] = exact
+            following[depth] = r
+            total = depth * exact - spent[depth]
+            if depth >= least and total < limit:
+                found[count, :depth] = member[:depth]
+                value[count] = total
+                best = min(best, total)
+                count += 1
+                if records:
+                    limit = total
+                if count == capacity:
+                    return found, value, best, -nodes
+    return found[:count], value[:count], best, nodes
+
+
+@entry
+def divide(
+    value: NDArray[np.float64], times: NDArray[np.float64], tie: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For every set of rows (a bit mask), the least value of groups that divide it, and in how many ways.
+
+    Parameters
+    ----------
+    value : float64[2^n]
+        Of each group; infinite for those that are not allowed.
+    times : float64[2^n]
+        How often a division that has the group counts; may be negative, see `multiplicity`.
+    """
+    best = np.full(value.size, np.inf)
+    ways = np.zeros(value.size)
+    best[0] = 0.0
+    ways[0] = 1.0
+    for whole in range(1, value.size):
+        low = whole & -whole  # the lowest row goes into some group: fix that, or divisions count many times
+        rest = whole ^ low
+        part = rest
+        least = np.inf
+        while True:
+            total = value[low | part] + best[rest ^ part]
+            least = min(least, total)
+            if part == 0:
+                break
+            part = (part - 1) & rest
+        best[whole] = least
+        if least == np.inf:
+            continue
+        part = rest
+        number = 0.0
+        while True:
+            if value[low | part] + best[rest ^ part] <= least + tie:
+                number += times[low | part] * ways[rest ^ part]
+            if part == 0:
+                break
+            part = (part - 1) & rest
+        ways[whole] = number
+    return best, ways
+
+
+@entry
+def multiplicity(allowed: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Signs that make divisions count tables: how often each set of rows counts as a group.
+
+    Two groups with the same released cells are one class. The multiplicities are such that all divisions of
+    an allowed set into groups that share their cells sum to 1: a logarithm, in the algebra of set functions.
+    """
+    result = np.zeros(allowed.size)
+    for whole in range(1, allowed.size):
+        low = whole & -whole
+        rest = whole ^ low
+        total = 1.0 if allowed[whole] else 0.0
+        part = rest
+        while part != 0:
+            part = (part - 1) & rest
+            if allowed[rest ^ part]:
+                total -= result[low | part]
+        result[whole] = total
+    return result

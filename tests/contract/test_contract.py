@@ -1,0 +1,224 @@
+"""What every algorithm promises, with every privacy model and every kind of table.
+
+A new algorithm or model is one line in `ALGORITHM_CASES` or `MODEL_CASES`; a test fails until it is there.
+"""
+
+import csv
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from datetime import date, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from shoal.algorithms import ALGORITHMS
+from shoal.api import anonymize, verify
+from shoal.hierarchies import Hierarchy
+from shoal.parameters import parse_call
+from shoal.privacy import MODELS, parse_model
+
+
+class AlgorithmCase(NamedTuple):
+    """An algorithm with its settings, and how many rows it can be asked to take in a test."""
+
+    text: str
+    rows: int = 60
+
+
+class ModelCase(NamedTuple):
+    """Models that hold together, and what they mean in plain Python: size and sensitive values of a class."""
+
+    models: tuple[str, ...]
+    holds: Callable[[int, list[object]], bool]
+
+
+ALGORITHM_CASES: Mapping[str, list[AlgorithmCase]] = {
+    "auto": [AlgorithmCase("auto")],
+    "mondrian": [
+        AlgorithmCase(f"mondrian(mode={mode},cut={cut})")
+        for mode in ("strict", "relaxed")
+        for cut in ("classic", "nearest", "greedy")
+    ],
+    "mingen": [
+        AlgorithmCase("mingen", rows=14),
+        AlgorithmCase("mingen(sets=true,iterations=200,seconds=)", rows=18),
+    ],
+    "genetic": [AlgorithmCase("genetic(generations=5)")],
+}
+MODEL_CASES: Mapping[str, list[ModelCase]] = {
+    "k": [
+        ModelCase(("k(k=2)",), lambda size, values: size >= 2),
+        ModelCase(("k(k=7)",), lambda size, values: size >= 7),
+    ],
+    "distinct-l": [
+        ModelCase(("distinct-l(l=3)",), lambda size, values: len(set(values)) >= 3),
+        ModelCase(
+            ("k(k=4)", "distinct-l(l=2,column=illness)"),
+            lambda size, values: size >= 4 and len(set(values)) >= 2,
+        ),
+    ],
+}
+ALGORITHM_LINES = [case for cases in ALGORITHM_CASES.values() for case in cases]
+MODEL_LINES = [case for cases in MODEL_CASES.values() for case in cases]
+
+JOBS = Hierarchy.from_tree(
+    {
+        "manual": {"stone": ["mason"], "iron": ["smith", "welder"]},
+        "office": {"law": ["judge"], "desk": ["clerk"]},
+    }
+)
+SIZES = ["S", "M", "L", "XL"]
+QUASI = ["age", "height", "born", "colour", "job", "size", "member"]
+SETTINGS = {
+    "quasi": QUASI,
+    "sensitive": ["illness"],
+    "identifier": ["name"],
+    "plain": ["row", "note"],
+    "hierarchies": {"job": JOBS},
+    "orders": {"size": SIZES},
+}
+
+
+def mixed(rows: int) -> pl.DataFrame:
+    """Numbers, dates, categories of every sort, missing values; columns of all four roles mixed."""
+    rng = np.random.default_rng(rows)
+
+    def some_missing(values: object) -> pl.Series:
+        return pl.Series(values).set(pl.Series(rng.random(rows) < 0.08), None)
+
+    return pl.DataFrame(
+        {
+            "row": np.arange(rows),
+            "age": some_missing(rng.integers(-5, 90, rows)),
+            "name": [f"person {i}" for i in range(rows)],
+            "height": some_missing(rng.normal(1.7, 0.1, rows).round(2)),
+            "born": some_missing([date(1960, 1, 1) + timedelta(int(d)) for d in rng.integers(0, 2000, rows)]),
+            "illness": some_missing(rng.choice(["flu", "cold", "cough", "gout"], rows)),
+            "colour": some_missing(rng.choice(["red", "grey", "a, b", "{x}"], rows)),
+            "job": some_missing(rng.choice([*JOBS.leaves, "pirate"], rows)),
+            "size": pl.Series(rng.choice(SIZES, rows), dtype=pl.Enum(SIZES)),
+            "note": rng.choice(["007", 'say "no"', "", "-1"], rows),
+            "member": some_missing(rng.random(rows) < 0.3),
+        }
+    )
+
+
+def as_csv(frame: pl.DataFrame, folder: Path) -> Path:
+    frame.write_csv(folder / "in.csv", separator=";")
+    return folder / "in.csv"
+
+
+def as_parquet(frame: pl.DataFrame, folder: Path) -> Path:
+    frame.write_parquet(folder / "in.parquet", row_group_size=25)
+    return folder / "in.parquet"
+
+
+KINDS: Mapping[str, Callable[[pl.DataFrame, Path], object]] = {
+    "polars": lambda frame, folder: frame,
+    "pandas": lambda frame, folder: frame.to_pandas().set_index(pd.RangeIndex(100, 100 + frame.height)),
+    "pyarrow": lambda frame, folder: frame.to_arrow(),
+    "csv": as_csv,
+    "parquet": as_parquet,
+}
+
+
+def columns_of(frame: object) -> dict[str, list[object]]:
+    """A frame as plain lists, missing values as None."""
+    if isinstance(frame, pd.DataFrame):
+        return {name: [None if pd.isna(v) else v for v in frame[name]] for name in frame.columns}
+    if isinstance(frame, pa.Table):
+        return frame.to_pydict()
+    assert isinstance(frame, pl.DataFrame)
+    return frame.to_dict(as_series=False)
+
+
+def classes_of(columns: Mapping[str, list[object]]) -> dict[tuple[str, ...], list[object]]:
+    """The sensitive values of every class, counted with a dictionary of tuples of text."""
+    classes = defaultdict(list)
+    for row in zip(*(columns[name] for name in (*QUASI, "illness")), strict=True):
+        classes[tuple(map(str, row[:-1]))].append(row[-1])
+    return classes
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def tables(request, tmp_path_factory):
+    """Tables of one kind, by number of rows."""
+    made: dict[int, object] = {}
+
+    def table(rows: int) -> object:
+        if rows not in made:
+            made[rows] = KINDS[request.param](mixed(rows), tmp_path_factory.mktemp(f"{request.param}{rows}"))
+        return made[rows]
+
+    return table
+
+
+def test_every_algorithm_and_every_model_is_here():
+    assert set(ALGORITHM_CASES) == set(ALGORITHMS), "give each entry of ALGORITHMS a line in ALGORITHM_CASES"
+    assert set(MODEL_CASES) == set(MODELS), "give each entry of MODELS a line in MODEL_CASES"
+    for name, cases in ALGORITHM_CASES.items():
+        assert {parse_call(case.text)[0] for case in cases} == {name}
+    for name, cases in MODEL_CASES.items():
+        for case in cases:
+            assert MODELS[name] in {type(parse_model(text)) for text in case.models}
+
+
+@pytest.mark.parametrize("model", MODEL_LINES, ids=lambda case: "+".join(case.models))
+@pytest.mark.parametrize("algorithm", ALGORITHM_LINES, ids=lambda case: case.text)
+def test_a_release_keeps_every_promise(tables, algorithm, model, tmp_path):
+    table = tables(algorithm.rows)
+    said: list[tuple[str, float]] = []
+    settings = {**SETTINGS, "algorithm": algorithm.text, "models": model.models, "seed": 5}
+    release = anonymize(table, **settings, on_progress=lambda doing, done: said.append((doing, done)))
+
+    # the same kind of frame, columns in place, rows in order, untouched columns untouched
+    from_file = isinstance(table, Path)
+    assert type(release.frame) is (pl.DataFrame if from_file else type(table))
+    original = mixed(algorithm.rows)
+    columns = columns_of(release.frame)
+    assert list(columns) == [name for name in original.columns if name != "name"]
+    in_text = from_file and table.suffix == ".csv"
+    for name in ("row", "note", "illness"):
+        expected = original[name].to_list()
+        assert columns[name] == ([None if v is None else str(v) for v in expected] if in_text else expected)
+    if isinstance(table, pd.DataFrame):
+        assert release.frame.index.equals(table.index)
+
+    # the goal, by the verifier and by a count of our own
+    goal = {"quasi": QUASI, "sensitive": ["illness"], "models": model.models}
+    assert verify(release.frame, **goal).holds
+    classes = classes_of(columns)
+    assert all(model.holds(len(values), values) for values in classes.values())
+    assert (release.report.classes, release.report.released_rows) == (len(classes), algorithm.rows)
+    assert release.report.smallest_class == min(map(len, classes.values()))
+    assert 0 < release.report.ncp <= 1
+
+    # the same again, from the same seed and in a file
+    again = anonymize(table, **settings)
+    assert columns_of(again.frame) == columns
+    release.write(tmp_path / "out.csv")
+    assert verify(tmp_path / "out.csv", **goal).holds
+    with (tmp_path / "out.csv").open(newline="") as stream:
+        written = list(csv.DictReader(stream, delimiter=";" if in_text else ","))
+    counted = defaultdict(list)
+    for row in written:
+        counted[tuple(row[name] for name in QUASI)].append(row["illness"])
+    assert sorted(map(len, counted.values())) == sorted(map(len, classes.values()))
+
+    # progress grows in each phase
+    for phase in dict.fromkeys(doing for doing, _ in said):
+        shares = [done for doing, done in said if doing == phase]
+        assert all(0 <= earlier <= later <= 1 for earlier, later in pairwise([0.0, *shares]))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHM_LINES, ids=lambda case: case.text)
+def test_the_order_of_rows_is_kept_where_equal_rows_are_divided_or_not(algorithm):
+    frame = pl.DataFrame({"row": range(12), "a": [3, 1, 2, 1, 3, 2] * 2, "b": list("xyyxxy") * 2})
+    release = anonymize(frame, quasi=["a", "b"], plain=["row"], k=2, algorithm=algorithm.text)
+    assert release.frame["row"].to_list() == list(range(12))

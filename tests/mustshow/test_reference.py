@@ -1,0 +1,105 @@
+"""The figures that releases of the reference tables have to reach."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from shoal.algorithms import Mondrian
+from shoal.privacy import KAnonymity
+from shoal.recipe import Recipe
+from shoal.run import run
+from shoal.table import ReadOptions, read
+
+pytestmark = pytest.mark.data
+
+ADULT = Recipe(
+    quasi=(
+        "age",
+        "work_class",
+        "education_num",
+        "marital_status",
+        "occupation",
+        "race",
+        "sex",
+        "native_country",
+    ),
+    models=(KAnonymity(10),),
+    reading=ReadOptions(na=("?",)),
+    missing="drop",
+)
+INFORMS = replace(ADULT, quasi=("DOBMM", "DOBYY", "RACEX", "EDUCYEAR", "income"))
+
+
+@pytest.fixture(scope="module")
+def adult(shared_data):
+    return read(shared_data / "adult" / "adult.csv", ADULT.reading)
+
+
+@pytest.fixture(scope="module")
+def informs(shared_data):
+    return read(shared_data / "informs" / "informs.csv", INFORMS.reading)
+
+
+def anonymized(recipe, table, k, mode, cut, **settings):
+    return run(replace(recipe, models=(KAnonymity(k),), algorithm=Mondrian(mode, cut), **settings), table)
+
+
+def percent(ncp):
+    return round(100 * ncp, 2)
+
+
+@pytest.mark.parametrize(
+    ("mode", "k", "ncp", "classes"),
+    [
+        ("strict", 2, 4.97, None),
+        ("strict", 5, 8.30, None),
+        ("strict", 10, 11.24, 1795),
+        ("strict", 25, 16.35, None),
+        ("strict", 50, 22.16, None),
+        ("strict", 100, 30.09, None),
+        ("relaxed", 10, 15.85, 2040),
+    ],
+)
+def test_classic_mondrian_on_adult(adult, mode, k, ncp, classes):
+    report = anonymized(ADULT, adult, k, mode, "classic").report
+    assert (report.rows, report.released_rows) == (32_561, 30_162)
+    assert percent(report.ncp) == ncp
+    assert classes in (None, report.classes)
+
+
+@pytest.mark.parametrize(("mode", "ncp"), [("strict", 4.68), ("relaxed", 6.92)])
+def test_classic_mondrian_on_informs(informs, mode, ncp):
+    report = anonymized(INFORMS, informs, 10, mode, "classic").report
+    assert report.released_rows == 69_353
+    assert percent(report.ncp) == ncp
+    assert {column["kind"] for column in report.columns.values()} == {"number"}
+
+
+@pytest.mark.parametrize(("cut", "most"), [("nearest", 7.5), ("greedy", 6.1)])
+def test_better_cuts_on_adult_as_its_categories_appear(adult, cut, most):
+    report = anonymized(ADULT, adult, 10, "strict", cut, loss="span-ncp", category_order="appearance").report
+    assert percent(report.loss["value"]) <= most
+    assert report.ncp <= report.loss["value"]
+
+
+def test_greedy_does_not_depend_on_the_order_of_rows(adult):
+    losses = []
+    for seed in range(20):
+        order = np.random.default_rng(seed).permutation(adult.rows)
+        report = anonymized(ADULT, replace(adult, frame=adult.frame[order]), 10, "strict", "greedy").report
+        losses.append(100 * report.ncp)
+    assert max(losses) - min(losses) < 0.1
+    assert max(losses) <= 6.1
+
+
+@pytest.mark.parametrize("cut", ["classic", "nearest", "greedy"])
+@pytest.mark.parametrize("mode", ["strict", "relaxed"])
+@pytest.mark.parametrize("k", [2, 5, 10, 25, 50, 100])
+def test_every_release_of_adult_by_a_count_of_our_own(adult, cut, mode, k):
+    release = anonymized(ADULT, adult, k, mode, cut)
+    classes = Counter(release.frame.select(ADULT.quasi).iter_rows())
+    assert min(classes.values()) >= k
+    assert classes.total() == 30_162
+    assert (release.report.classes, release.report.smallest_class) == (len(classes), min(classes.values()))

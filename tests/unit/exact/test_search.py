@@ -1,0 +1,101 @@
+"""Budget, solver, matching and classes, where the tests of the algorithms do not reach."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal.encoding import Column, encode
+from shoal.exact import classes, coverage, matching
+from shoal.exact.budget import Budget, gap
+from shoal.exact.options import Options, Space
+from shoal.exact.solver import Programme, relax, solve
+
+
+@pytest.fixture
+def space():
+    rng = np.random.default_rng(4)
+    encoded = [encode(pl.Series(rng.integers(0, 9, 7)), Column("n")) for _ in range(2)]
+    return Space(tuple(Options(e.domain, e.codes.astype(np.int64), "ncp", 1.0) for e in encoded), 1.0)
+
+
+def rows_of(space, k=2):
+    kind = np.arange(space.rows)
+    return classes.Rows(space, lambda groups: np.array([len(g) >= k for g in groups]), k, True, True, kind)
+
+
+def test_a_budget_counts_and_tells():
+    said = []
+    budget = Budget(None, 10, lambda doing, done: said.append((doing, done)), scale=2.0)
+    assert budget.visit(4)
+    budget.tell("searching", 3.0, 2.0, every=-1.0)
+    assert said[0][0].startswith("searching, best 6.0000, bound 4.0000, gap 33.3%, 4 states")
+    assert said[0][1] == pytest.approx(1 - 1 / 3)
+    part = budget.part(0.5)
+    assert (part.nodes_left, part.seconds_left) == (6, float("inf"))
+    assert not budget.visit(6)
+    assert budget.over
+    assert Budget(seconds=1e-9).over
+
+
+def test_the_gap_is_a_share_of_the_best():
+    assert gap(10.0, 9.0) == pytest.approx(0.1)
+    assert gap(10.0, 11.0) == 0.0
+
+
+def test_the_solver_and_its_relaxation():
+    from scipy.sparse import csr_array
+
+    # three overlapping pairs over three rows: half of each is cheaper than any whole cover
+    rows = csr_array(np.array([[1, 1, 0, 1], [0, 1, 1, 1], [1, 0, 1, 1]], float))
+    ones = np.ones(3)
+    programme = Programme(np.array([1.0, 1, 1, 2]), rows, ones, ones, np.ones(4), np.ones(4, np.bool_))
+    assert relax(programme).value == pytest.approx(1.5)
+    answer = solve(programme, Budget())
+    assert answer.proved
+    assert answer.bound == pytest.approx(2.0)
+    assert np.rint(answer.x).tolist() == [0, 0, 0, 1]
+
+
+def test_the_solver_passes_errors_on():
+    programme = Programme(
+        np.ones(2), np.ones((1, 3)), np.ones(1), np.ones(1), np.ones(2), np.ones(2, np.bool_)
+    )
+    with pytest.raises(ValueError, match="shape"):
+        solve(programme, Budget())
+
+
+def test_a_stopped_search_by_matching_still_has_a_bound(space):
+    rows = coverage.choices(space, 2)
+    widest = np.array([row.cost.size - 1 for row in rows])
+    exact = matching.optimum(rows, 2, widest, Budget())
+    assert exact.proved
+    for iterations in (1, 5, 20):
+        stopped = matching.optimum(rows, 2, widest, Budget(iterations=iterations))
+        assert stopped.bound <= exact.cost + 1e-9 <= stopped.cost + 2e-9
+        assert not stopped.proved
+        assert matching.all_optima(rows, 2, stopped, 10, Budget()) is stopped
+    assert matching.lower_bound(rows, 2) <= exact.cost + 1e-9
+
+
+def test_bounds_of_classes_are_below_the_optimum(space):
+    rows = rows_of(space)
+    best, tables = classes.by_subsets(rows, 10, Budget())
+    assert rows.row_bound() <= best.cost + 1e-9
+    assert sorted(row for group in best.groups for row in group) == list(range(7))
+    assert sum(rows.costs([group for group, _ in tables[0]])) == pytest.approx(best.cost)
+    whole = rows.division([tuple(range(7))])
+    for iterations in (1, 30):
+        stopped = classes.by_columns(rows, whole, Budget(iterations=iterations))
+        assert stopped.bound <= best.cost + 1e-9 <= stopped.cost + 2e-9
+    found = classes.by_columns(rows, whole, Budget())
+    assert found.proved
+    assert found.cost == pytest.approx(best.cost)
+
+
+def test_a_class_that_could_be_two_with_the_same_cells_counts_once():
+    # all rows equal: one table, however the rows are divided
+    column = Options(
+        encode(pl.Series([1] * 6 + [2] * 2), Column("n")).domain, np.array([0] * 6 + [1] * 2), "ncp", 1.0
+    )
+    best, tables = classes.by_subsets(rows_of(Space((column,), 1.0)), 10, Budget())
+    assert (best.cost, best.count, len(tables)) == (0.0, 1.0, 1)
