@@ -116,7 +116,8 @@ def ranks(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int]) -> NDArr
         if room * size > _ROOM:  # the key is full: go on with the ranks of what it holds
             distinct, ranks = collapse_keys(key)
             key, room = ranks.astype(np.uint64), distinct.size
-        key = key * np.uint64(size) + column.astype(np.uint64)
+        key *= np.uint64(size)  # in place: of tens of millions of rows every copy is felt
+        np.add(key, column, out=key, casting="unsafe")
         room *= size
     return collapse_keys(key)[1]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from typing import Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.domain import Codes, Domain, members
 from shoal.frequency import FrequencyTable, ranks
-from shoal.kernels.collapse import collapse_keys
+from shoal.kernels.collapse import collapse_keys, first_seen
 
 Render = Literal["interval", "set", "label", "representative"]
 
@@ -230,12 +231,23 @@ def _present(
     pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     start = np.searchsorted(pairs, np.arange(classes + 1) * domain.size)
     code = pairs % domain.size
-    lists = pl.DataFrame({"class": pairs // domain.size, "code": code}).group_by("class", maintain_order=True)
-    # Sets are told apart by the text of their codes: exact, and polars numbers texts quickly.
-    sets = lists.agg(pl.col("code").cast(pl.String).str.join(","))["code"]
-    cell = sets.cast(pl.Categorical(pl.Categories.random())).to_physical().to_numpy().astype(np.int32)
-    example = np.empty(int(cell.max(initial=-1)) + 1, np.int64)
-    example[cell] = np.arange(classes)
+    cell, example = _numbered(start, code)
     first, last = start[example], start[example + 1] - 1
     starts, at = members(first, last)
     return Cells(domain, cell, code[first], code[last], (starts, code[at]))
+
+
+def _numbered(start: Codes, code: Codes) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Number the sets ``code[start[i]:start[i + 1]]``, equal ones alike; give for each number an example."""
+    cell = np.empty(start.size - 1, np.int32)
+    length = np.diff(start)
+    for seed in count():
+        # Equal sets have equal sums of random words; that unequal ones do not is made sure of below.
+        word = np.random.default_rng(seed).integers(1 << 64, size=code.max(initial=0) + 1, dtype=np.uint64)
+        sums = np.add.reduceat(word[code], start[:-1])
+        example = np.empty(first_seen(sums, cell).size, np.int64)
+        example[cell] = np.arange(cell.size)
+        twin = np.arange(code.size) + np.repeat(start[example[cell]] - start[:-1], length)
+        if (length[example[cell]] == length).all() and (code[twin] == code).all():
+            break
+    return cell, example

@@ -14,7 +14,7 @@ from shoal.encoding import CategoryOrder
 from shoal.errors import RecipeError
 from shoal.frequency import FrequencyTable
 from shoal.kernels.compiled import is_compiled
-from shoal.kernels.partition import CLASSIC, GREEDY, NEAREST, Rows, grow
+from shoal.kernels.partition import CLASSIC, GREEDY, KERNELS, NEAREST, Rows, grow
 from shoal.parameters import check
 from shoal.recoding import Proposal
 
@@ -68,6 +68,7 @@ class _Tree:
     def __init__(self, problem: Problem, table: FrequencyTable, how: int, divide: bool) -> None:
         self.rows = Rows(table.codes.copy(), table.weight.copy(), np.arange(table.weight.size))
         self.settings = (problem.axes(), problem.rules(table), how, divide)
+        self.kernel = KERNELS[how]
         self.leaf = np.zeros(table.weight.size, np.bool_)
         self.halt = np.zeros(1, np.bool_)
         self.nodes = 0
@@ -83,7 +84,7 @@ class _Tree:
         try:
             while todo:
                 done, todo = wait(todo, timeout=1.0, return_when=FIRST_COMPLETED)
-                if not done and not is_compiled(grow):
+                if not done and not is_compiled(self.kernel):
                     on_progress("compiling kernels, once on this machine", 0.0)
                 for nodes, rows, parts in map(Future.result, done):
                     self.nodes += nodes

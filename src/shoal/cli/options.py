@@ -121,7 +121,13 @@ Suppress = Annotated[
 ]
 AlgorithmName = Annotated[
     str,
-    option("--algorithm", "-a", panel=SEARCH, metavar="NAME", help="auto or mondrian."),
+    option(
+        "--algorithm",
+        "-a",
+        panel=SEARCH,
+        metavar="NAME",
+        help="auto, mondrian, mingen (exact, small tables) or genetic.",
+    ),
 ]
 Parameters = Annotated[
     list[str] | None,
@@ -130,7 +136,9 @@ Parameters = Annotated[
         panel=SEARCH,
         metavar="P=V",
         help="A parameter of the algorithm. mondrian: mode=strict or relaxed, cut=greedy, nearest or "
-        "classic. Repeatable.",
+        "classic. mingen: semantics=classes or matching, seconds=60, iterations=, limit=100, sets=no, "
+        "force=no. genetic: population=100, generations=1000, mutation_rate=10, patience=50, semantics=, "
+        "seconds=. Repeatable.",
     ),
 ]
 LossName = Annotated[

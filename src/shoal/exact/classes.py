@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.exact.budget import Budget
-from shoal.exact.options import TIE, Floats, Ints, Space
+from shoal.exact.options import PRESENT, TIE, Floats, Ints, Space
 from shoal.exact.solver import Answer, Programme, relax, solve
 from shoal.kernels.groups import Costs, divide, group_costs, multiplicity, pair_costs, worthwhile
 
@@ -89,6 +89,14 @@ class Rows:
         best = [column.best(column.code[list(group)])[1] for column in self.space.columns]
         return list(product(*best))
 
+    def released(self, group: Group, box: Box) -> tuple[object, ...]:
+        """What a reader sees of a group: ends of intervals, or the values present."""
+        cells = zip(self.space.columns, box, strict=True)
+        return tuple(
+            frozenset(column.code[list(group)].tolist()) if ends[0] == PRESENT else ends
+            for column, ends in cells
+        )
+
 
 def by_subsets(rows: Rows, limit: int, budget: Budget) -> tuple[Division, list[list[tuple[Group, Box]]]]:
     """The optimum of a small table by dynamic programming over its sets of rows, with all optimal tables.
@@ -155,7 +163,8 @@ def _tables(rows: Rows, value: Floats, best: Floats, limit: int) -> Iterator[lis
             if value[low | part] + best[rest ^ part] <= best[whole] + TIE:
                 group = tuple(i for i in range(rows.space.rows) if (low | part) >> i & 1)
                 for box in rows.boxes(group):
-                    if left > 0 and box not in (used for _, used in table):
+                    seen = rows.released(group, box)
+                    if left > 0 and all(rows.released(*used) != seen for used in table):
                         yield from extend(rest ^ part, [*table, (group, box)])
             if part == 0:
                 return

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Thread
 from typing import Any
@@ -95,6 +99,28 @@ def relax(programme: Programme) -> Relaxed:
     return Relaxed(float(result.fun), result.eqlin.marginals, result.lower.marginals)
 
 
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Keep standard output clean: HiGHS now and then prints a line there that no option turns off."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:  # there is no standard output
+        yield
+        return
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, 1)
+        yield
+    finally:
+        with suppress(OSError, TypeError, AttributeError):  # what it printed is still in a buffer of C
+            ctypes.CDLL(None).fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(null)
+
+
 def _beside(work: Callable[[], Any], tell: Callable[[], None]) -> Any:
     """Do the work in a thread, so that progress is told and an interrupt answered meanwhile."""
     outcome: list[Any] = []
@@ -108,7 +134,8 @@ def _beside(work: Callable[[], Any], tell: Callable[[], None]) -> Any:
     thread = Thread(target=run, daemon=True)
     thread.start()
     while thread.is_alive():
-        thread.join(0.1)
+        with _silence():
+            thread.join(0.1)
         tell()
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
