@@ -208,8 +208,18 @@ def test_classes_may_release_sets(rows, data):
 
     allowed = [p for p in partitions(list(range(rows))) if all(len(group) >= 2 for group in p)]
     best = min(sum(map(cost, partition)) for partition in allowed)
+    optimal = [p for p in allowed if sum(map(cost, p)) <= best + 1e-9]
+
+    def released(partition):
+        """What each row becomes: the letters and the range of its group."""
+        of = {i: group for group in partition for i in group}
+        letters = [frozenset(columns[0][i] for i in of[row]) for row in range(rows)]
+        numbers = [[columns[1][i] for i in of[row]] for row in range(rows)]
+        return tuple((a, min(b), max(b)) for a, b in zip(letters, numbers, strict=True))
+
     report = run(problem, MinGen(sets=True)).report
     assert report.loss["value"] == pytest.approx(best / (2 * rows), abs=1e-9)
+    assert report.solutions == len(set(map(released, optimal)))
 
 
 def test_components_decide_as_all_perfect_matchings_do():

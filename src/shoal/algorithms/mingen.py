@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, product
+from math import log10
 from typing import Literal
 
 import numpy as np
@@ -130,7 +131,7 @@ def _described(settings: MinGen, problem: Problem, space: Space, budget: Budget,
 
 
 def _power(number: int) -> str:
-    return f"{number:,}" if number < 10**6 else f"10^{len(str(number)) - 1}"
+    return f"{number:,}" if number < 10**6 else f"10^{int(log10(number))}"
 
 
 # By matching.
@@ -215,7 +216,7 @@ def _by_classes(
         proposals = tuple(_classwise(table, each) for each in tables)
         return _Found(proposals, best.cost, best.bound, rows.countable, best.count)
     best = _start(problem, space, rows)
-    if space.rows > classes.FEW and not budget.over:
+    if classes.FEW < space.rows <= classes.MANY and not budget.over:
         best = classes.by_columns(rows, best, budget)
     groups = [(group, rows.boxes(group)[0]) for group in best.groups]
     return _Found((_classwise(table, groups),), best.cost, best.bound, best.proved, None)
@@ -260,11 +261,17 @@ def _histograms(of: Ints, value: Ints) -> Sensitive:
 def _start(problem: Problem, space: Space, rows: classes.Rows) -> classes.Division:
     """A first division: Mondrian's, improved by a short evolution."""
     of = first_classes(problem)
+    if space.rows > classes.MANY:
+        return _division(rows, of)
     rules = problem.rules(problem.rows.one_by_one(in_order=True))
     population = Classes(space, rules, of, 20, problem.seed)
     evolve(population, _GUESS, -np.inf, lambda best: False)
-    best = population.of[0]
-    return rows.division([tuple(np.flatnonzero(best == c).tolist()) for c in range(int(best.max()) + 1)])
+    return _division(rows, population.of[0])
+
+
+def _division(rows: classes.Rows, of: Ints) -> classes.Division:
+    groups = np.split(np.argsort(of, kind="stable"), np.cumsum(np.bincount(of))[:-1])
+    return rows.division([tuple(group.tolist()) for group in groups])
 
 
 def first_classes(problem: Problem) -> Ints:

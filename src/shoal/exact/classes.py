@@ -26,6 +26,8 @@ Allowed = Callable[[Sequence[Group]], NDArray[np.bool_]]
 
 FEW = 16
 """Rows up to which a dynamic programme over all sets of rows is solved."""
+MANY = 4000
+"""Rows beyond which pairs of rows are too many to look at."""
 _SLACK = 1e-6  # the solver's own tolerance
 _COLUMNS = 200_000  # groups that are given to the solver at most
 _PARTS = 30_000_000  # parts of groups that one search for worthwhile groups looks at; a few seconds
@@ -81,6 +83,8 @@ class Rows:
     def row_bound(self) -> float:
         """A lower bound row by row: a row's group has ``least`` rows, and costs as much as any pair in it."""
         costs, always = self._costs
+        if self.space.rows > MANY:
+            return float(self.costs([(row,) for row in range(self.space.rows)]).sum())
         pair = pair_costs(costs, self.space.codes)
         return float(np.partition(pair, self.least - 1, axis=1)[:, self.least - 1].sum()) + always * len(pair)
 
@@ -117,9 +121,13 @@ def by_subsets(rows: Rows, limit: int, budget: Budget) -> tuple[Division, list[l
     best, number = divide(value, multiplicity(allowed) * ways, TIE)
     budget.visit(masks.size)
     tables = list(_tables(rows, value, best, limit))
+    count: float | None = float(number[-1])
+    if any(column.sets for column in rows.space.columns):
+        # A part of a class may release a smaller set, so multiplicities do not count: list all or none.
+        count = float(len(tables)) if len(tables) < limit else None
     division = tuple(group for group, _ in tables[0])
     least = float(best[-1])
-    return Division(division, least, least, float(number[-1]) if rows.countable else None), tables
+    return Division(division, least, least, count if rows.countable else None), tables
 
 
 def _subset_costs(space: Space, member: NDArray[np.bool_]) -> tuple[Floats, Floats]:

@@ -21,6 +21,8 @@ Box = tuple[tuple[int, int], ...]
 
 _MOST = 200_000  # options of one row while they are combined; more would not fit a solver anyway
 
+_CELLS = 50_000_000  # intervals times rows
+
 
 class TooManyError(Exception):
     """A row has more options than can be handled."""
@@ -71,6 +73,8 @@ def choices(space: Space, k: int) -> list[Choices]:
     ------
     TooManyError
     """
+    if max(column.intervals[0].size for column in space.columns) * space.rows > _CELLS:
+        raise TooManyError
     covers = [_interval_covers(column) for column in space.columns]
     made: dict[tuple[int, ...], Choices] = {}
     for row in map(tuple, space.codes.tolist()):

@@ -461,9 +461,8 @@ def _best_cut(
         else:
             whole, lower, upper = _box_costs(axes, packing, boxes, score, size, middle if halve else NONE)
             _score_line(grid, score, size, total, least, whole)
-        if tests is None or step > 1:
-            found = _least(score, size, best)
-        else:
+        found = _least(score, size, best)
+        if tests is not None and found >= 0 and step == 1:
             found = _least_allowed(rows, start, stop, tests, boxes.bucket, use, size, best, around)
         if found >= 0:
             best = score[SCORE, found]
@@ -583,9 +582,8 @@ def _nearest_cut(
             continue
         around = level >= 0 and size <= _FEW
         _score_median(boxes.grid, use.score, size, total, small, around)
-        if tests is None:
-            found = _least(use.score, size, np.inf)
-        else:
+        found = _least(use.score, size, np.inf)
+        if tests is not None and found >= 0:
             found = _least_allowed(rows, start, stop, tests, boxes.bucket, use, size, np.inf, around)
         if found >= 0:
             return _as_cut(
