@@ -298,15 +298,17 @@ def _by_matching(recipe: Recipe) -> bool:
 
 
 def _verified_by_matching(counted: Verification, problem: Problem, recoding: Recoding) -> Verification:
-    """The verdict on k by whom each released row could be, for which the original is needed."""
-    table = recoding.table
-    of_row = recoding.class_of[table.of_row]
-    lo, hi = (
-        np.stack([end[cells.of_class[of_row]] for cells, end in ends], axis=1)
-        for ends in ([(c, c.lo) for c in recoding.cells], [(c, c.hi) for c in recoding.cells])
-    )
+    """The verdict on k by whom each released row could be, for which the original is needed.
+
+    The rows of a class could all be each other, so that classes of k rows are enough.
+    """
     k = max(verdict.asked["k"] for verdict in counted.models)
-    reached = matching.reached(np.stack(problem.rows.quasi, axis=1), lo, hi, k)
+    reached = counted.smallest_class
+    if not counted.holds and all(cells.members is None for cells in recoding.cells):
+        of_row = recoding.class_of[recoding.table.of_row]
+        lo = np.stack([cells.lo[cells.of_class[of_row]] for cells in recoding.cells], axis=1)
+        hi = np.stack([cells.hi[cells.of_class[of_row]] for cells in recoding.cells], axis=1)
+        reached = matching.reached(np.stack(problem.rows.quasi, axis=1), lo, hi, k)
     verdict = Verdict("k", {"k": k, "semantics": "matching"}, reached, reached >= k)
     return replace(counted, holds=verdict.holds, models=(verdict,))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,7 +24,6 @@ from shoal.recoding import Proposal
 
 History = tuple[tuple[float, float], ...]
 
-_FEW = 64  # rows up to which tables evolve row by row for semantics=matching
 _BLOCK = 2000  # rows that evolve together; a larger table falls into blocks of neighbouring classes
 
 
@@ -75,11 +75,8 @@ class Genetic:
         run = _Run(self, problem, table, space, Budget(self.seconds, None, on_progress, space.scale))
         if self.semantics == "matching":
             k = matching_k(problem, "genetic")
-            if space.rows <= _FEW:
-                try:
-                    return run.by_matching(k)
-                except coverage.TooManyError:
-                    pass
+            with suppress(coverage.TooManyError):
+                return run.by_matching(k)
         return run.by_classes()
 
 
@@ -165,8 +162,10 @@ class _Run:
         notes = [
             f"{len(history) - 1} generations, loss from {history[0][0] * scale:.6g} to {best * scale:.6g}"
         ]
-        if self.settings.semantics == "matching" and proposal.class_of.size > _FEW:
-            notes.append(f"tables of more than {_FEW} rows evolve class by class, whatever the semantics")
+        if self.settings.semantics == "matching" and proposal.cells is None:
+            notes.append(
+                f"tables of more than {coverage.ROWS} rows evolve class by class, whatever the semantics"
+            )
         return replace(
             proposal,
             nodes=self.budget.nodes,

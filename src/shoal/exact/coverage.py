@@ -21,11 +21,12 @@ Box = tuple[tuple[int, int], ...]
 
 _MOST = 200_000  # options of one row while they are combined; more would not fit a solver anyway
 
-_CELLS = 50_000_000  # intervals times rows
+ROWS = 64
+"""Rows up to which tables are searched row by row; beyond, there are too many options to do any good."""
 
 
 class TooManyError(Exception):
-    """A row has more options than can be handled."""
+    """There are more rows, or options of a row, than can be handled."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +74,7 @@ def choices(space: Space, k: int) -> list[Choices]:
     ------
     TooManyError
     """
-    if max(column.intervals[0].size for column in space.columns) * space.rows > _CELLS:
+    if space.rows > ROWS:
         raise TooManyError
     covers = [_interval_covers(column) for column in space.columns]
     made: dict[tuple[int, ...], Choices] = {}

@@ -87,7 +87,7 @@ def test_dominance_counts_only_what_is_cheaper():
 
 def test_too_many_options_are_given_up(numbers):
     rng = np.random.default_rng(0)
-    codes = np.stack([rng.permutation(130) for _ in range(4)], axis=1)
-    space = Space(tuple(Options(numbers(130), codes[:, j], "ncp", 1.0) for j in range(4)), 1.0)
+    codes = np.stack([rng.permutation(60) for _ in range(5)], axis=1)
+    space = Space(tuple(Options(numbers(60), codes[:, j], "ncp", 1.0) for j in range(5)), 1.0)
     with pytest.raises(TooManyError):
         choices(space, 2)
