@@ -54,6 +54,7 @@ $(RUNTIME): pyproject.toml | $(BIN)/pip
 $(DEV): pyproject.toml | $(BIN)/pip
 	@echo "Installing Shoal and its development tools into $(VENV) ..."
 	@$(BIN)/python -m pip install -qq --editable '.[dev]'
+	@$(BIN)/python -m pip install -qq --no-deps 'pycanon==1.3.6'  # its own pins would hold numpy and pandas back
 	@touch $(RUNTIME) $@
 
 # pip is the last thing that venv puts in place, so a set-up that was broken off begins again.

@@ -26,10 +26,23 @@ if TYPE_CHECKING:
     from shoal.algorithms import MinGen as MinGen
     from shoal.algorithms import Mondrian as Mondrian
     from shoal.api import anonymize as anonymize
+    from shoal.api import measure as measure
     from shoal.api import verify as verify
     from shoal.hierarchies import Hierarchy as Hierarchy
+    from shoal.privacy import AlphaK as AlphaK
+    from shoal.privacy import AverageRisk as AverageRisk
+    from shoal.privacy import BasicBeta as BasicBeta
+    from shoal.privacy import DeltaDisclosure as DeltaDisclosure
     from shoal.privacy import DistinctL as DistinctL
+    from shoal.privacy import EnhancedBeta as EnhancedBeta
+    from shoal.privacy import EntropyL as EntropyL
     from shoal.privacy import KAnonymity as KAnonymity
+    from shoal.privacy import MaxRisk as MaxRisk
+    from shoal.privacy import Measures as Measures
+    from shoal.privacy import PSensitive as PSensitive
+    from shoal.privacy import RecursiveCL as RecursiveCL
+    from shoal.privacy import TCloseness as TCloseness
+    from shoal.privacy import Uniqueness as Uniqueness
     from shoal.recipe import Recipe as Recipe
     from shoal.report import Report as Report
     from shoal.run import Release as Release
@@ -41,6 +54,7 @@ if TYPE_CHECKING:
 _ROOMS = {
     "anonymize": "api",
     "verify": "api",
+    "measure": "api",
     "run": "run",
     "Release": "run",
     "Recipe": "recipe",
@@ -49,7 +63,19 @@ _ROOMS = {
     "Hierarchy": "hierarchies",
     "sample": "samples",
     "KAnonymity": "privacy",
+    "AlphaK": "privacy",
     "DistinctL": "privacy",
+    "EntropyL": "privacy",
+    "RecursiveCL": "privacy",
+    "TCloseness": "privacy",
+    "BasicBeta": "privacy",
+    "EnhancedBeta": "privacy",
+    "DeltaDisclosure": "privacy",
+    "PSensitive": "privacy",
+    "MaxRisk": "privacy",
+    "AverageRisk": "privacy",
+    "Uniqueness": "privacy",
+    "Measures": "privacy",
     "Mondrian": "algorithms",
     "MinGen": "algorithms",
     "Genetic": "algorithms",

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from shoal.algorithms import ALGORITHMS, Algorithm, Progress, silent
 from shoal.errors import RecipeError
-from shoal.hierarchies import Hierarchy, read_hierarchy
+from shoal.hierarchies import Hierarchy, read_hierarchies, read_hierarchy
 from shoal.parameters import build, parse_call
-from shoal.privacy import MODELS, Model, parse_model
+from shoal.privacy import MODELS, Measures, Model, parse_model
 from shoal.recipe import Missing, Recipe
 from shoal.recoding import Render
 from shoal.run import Release, run
-from shoal.table import ColumnType, ReadOptions
+from shoal.table import Column, ColumnType, ReadOptions
 from shoal.verify import Verification
+from shoal.verify import measure as measure_source
 from shoal.verify import verify as verify_source
+
+Hierarchies: TypeAlias = Mapping[str, Hierarchy | Sequence[Sequence[str]] | str | Path] | str | Path | None
 
 
 def anonymize(
@@ -28,9 +31,10 @@ def anonymize(
     plain: Sequence[str] = (),
     k: int | None = None,
     l: int | None = None,  # noqa: E741
+    t: float | None = None,
     models: Sequence[Model | str] = (),
     algorithm: str | Algorithm = "auto",
-    hierarchies: Mapping[str, Hierarchy | Sequence[Sequence[str]] | str | Path] | str | Path | None = None,
+    hierarchies: Hierarchies = None,
     types: Mapping[str, ColumnType] | None = None,
     orders: Mapping[str, Sequence[str]] | None = None,
     loss: str = "ncp",
@@ -51,14 +55,15 @@ def anonymize(
         A file, or a frame of pandas, polars or pyarrow; the release has the same kind of frame.
     quasi, sensitive, identifier, plain : sequences of column names
         Roles. Identifiers are left out of the release; plain columns are kept as they are.
-    k, l : int, optional
-        Short for `KAnonymity` and `DistinctL`.
+    k, l, t : numbers, optional
+        Short for `KAnonymity`, `DistinctL` and `TCloseness` (with equal distances).
     models : sequence of models, or of texts such as ``"distinct-l(l=3,column=illness)"``
         The privacy goal; all of it holds together.
     algorithm : str or algorithm
         A name, ``"mondrian(cut=nearest)"``, or an algorithm such as ``Mondrian(cut="nearest")``.
     hierarchies : mapping, or a path as `--hierarchies` takes it
-        Per column a `Hierarchy`, rows of ``(value, level 1, ...)`` or the path of such a file.
+        Per column a `Hierarchy`, rows of ``(value, level 1, ...)`` or the path of such a file. That of a
+        sensitive column serves models that measure distances in it.
     types, orders, weights : mappings by column
         Types that should not be inferred; values of ordered columns in order; how much a column matters.
     missing : "category", "drop" or "error"
@@ -73,7 +78,7 @@ def anonymize(
     """
     recipe = Recipe(
         quasi=_names("quasi", quasi),
-        models=goal(k, l, models),
+        models=goal(k, l, models, t=t),
         sensitive=_names("sensitive", sensitive),
         identifier=_names("identifier", identifier),
         plain=_names("plain", plain),
@@ -104,29 +109,74 @@ def verify(
     sensitive: Sequence[str] = (),
     k: int | None = None,
     l: int | None = None,  # noqa: E741
+    t: float | None = None,
     models: Sequence[Model | str] = (),
+    hierarchies: Hierarchies = None,
+    types: Mapping[str, ColumnType] | None = None,
+    orders: Mapping[str, Sequence[str]] | None = None,
     options: ReadOptions | None = None,
 ) -> Verification:
     """Check a release as an outsider would: group the released values and count.
 
-    Parameters are those of `anonymize`. The result tells for every model what was asked and what is reached.
+    Parameters are those of `anonymize`; hierarchies, types and orders matter for sensitive columns only. The
+    result tells for every model what was asked and what is reached.
     """
     return verify_source(
         source,
         quasi=_names("quasi", quasi),
         sensitive=_names("sensitive", sensitive),
-        models=goal(k, l, models),
+        models=goal(k, l, models, t=t),
+        columns=known_columns(sensitive, hierarchies, types, orders),
         options=options,
     )
 
 
-def goal(k: int | None, l: int | None, models: Sequence[Model | str] = ()) -> tuple[Model, ...]:  # noqa: E741
-    """The privacy goal: the short forms ``k`` and ``l``, and any further models."""
+def measure(
+    source: object,
+    quasi: Sequence[str],
+    sensitive: Sequence[str] = (),
+    *,
+    hierarchies: Hierarchies = None,
+    types: Mapping[str, ColumnType] | None = None,
+    orders: Mapping[str, Sequence[str]] | None = None,
+    options: ReadOptions | None = None,
+) -> Measures:
+    """What a table, released or not, reaches under every privacy model at once.
+
+    Parameters are those of `verify`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"age": ["2*", "2*", "3*", "3*"], "illness": ["x", "y", "x", "z"]})
+    >>> found = measure(people, ["age"], ["illness"])
+    >>> found.k, found.sensitive["illness"].distinct_l, found.sensitive["illness"].t_equal
+    (2, 2, 0.25)
+    """
+    return measure_source(
+        source,
+        quasi=_names("quasi", quasi),
+        sensitive=_names("sensitive", sensitive),
+        columns=known_columns(sensitive, hierarchies, types, orders),
+        options=options,
+    )
+
+
+def goal(
+    k: int | None,
+    l: int | None,  # noqa: E741
+    models: Sequence[Model | str] = (),
+    *,
+    t: float | None = None,
+) -> tuple[Model, ...]:
+    """The privacy goal: the short forms ``k``, ``l`` and ``t``, and any further models."""
     short: list[Model] = []
     if k is not None:
         short.append(MODELS["k"](k))
     if l is not None:
         short.append(MODELS["distinct-l"](l))
+    if t is not None:
+        short.append(MODELS["t"](t))
     return (*short, *(parse_model(model) if isinstance(model, str) else model for model in models))
 
 
@@ -134,6 +184,22 @@ def _names(role: str, names: Any) -> tuple[str, ...]:
     if isinstance(names, str):
         raise RecipeError(f"{role} is a list of column names; write [{names!r}] for one column")
     return tuple(names)
+
+
+def known_columns(
+    names: Sequence[str],
+    hierarchies: Hierarchies = None,
+    types: Mapping[str, ColumnType] | None = None,
+    orders: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, Column]:
+    """What is known of columns beyond their values."""
+    trees = (
+        read_hierarchies(hierarchies, names)
+        if isinstance(hierarchies, str | Path)
+        else _trees({name: tree for name, tree in (hierarchies or {}).items() if name in names})
+    )
+    order = {name: tuple(values) for name, values in (orders or {}).items()}
+    return {name: Column(name, (types or {}).get(name), order.get(name), trees.get(name)) for name in names}
 
 
 def _trees(given: Mapping[str, Any]) -> dict[str, Hierarchy]:

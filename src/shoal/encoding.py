@@ -11,25 +11,11 @@ from numpy.typing import NDArray
 
 from shoal.domain import Domain
 from shoal.errors import InputError, quote
-from shoal.hierarchies import Hierarchy, uncovered
-from shoal.table import ColumnType, as_text, infer_type, ordered_values, parse
+from shoal.hierarchies import uncovered
+from shoal.table import Column, ColumnType, as_text, infer_type, ordered_values, parse
 from shoal.table.types import NUMBER
 
 CategoryOrder = Literal["frequency", "appearance"]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """What is known of a column beyond its values."""
-
-    name: str
-    type: ColumnType | None = None
-    """Inferred from the values where None."""
-    order: tuple[str, ...] | None = None
-    """The stated order of an ordered column."""
-    hierarchy: Hierarchy | None = None
-    na: tuple[str, ...] = ()
-    """Markers that stand for a missing value; a damaged number that contains one counts as missing too."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

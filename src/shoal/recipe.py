@@ -100,9 +100,11 @@ class Recipe:
         for column, weight in self.weights.items():
             if not isinstance(weight, Real) or not isfinite(weight):
                 raise RecipeError(f"the weight of '{column}' must be a finite number, not {weight!r}")
-        for what, named in (("weight", self.weights), ("hierarchy", self.trees)):
-            if strange := [column for column in named if column not in self.quasi]:
-                raise RecipeError(f"a {what} is given for {quote(strange)}: not among {quote(self.quasi)}")
+        # A sensitive column may have a hierarchy too: some models measure distances in it.
+        kept = (*self.quasi, *self.sensitive)
+        for what, named, among in (("weight", self.weights, self.quasi), ("hierarchy", self.trees, kept)):
+            if strange := [column for column in named if column not in among]:
+                raise RecipeError(f"a {what} is given for {quote(strange)}: not among {quote(among)}")
 
     def _check_roles(self) -> None:
         seen: dict[str, str] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,17 +16,17 @@ from numpy.typing import NDArray
 
 from shoal.algorithms import ALGORITHMS, Problem, Progress, silent
 from shoal.domain import Domain
-from shoal.encoding import Column, Encoded, dictionary, encode, missing_rows
+from shoal.encoding import Encoded, dictionary, encode, missing_rows
 from shoal.errors import GoalNotMet, InputError, RecipeError, quote, unknown
 from shoal.frequency import CodedRows
 from shoal.hierarchies import Hierarchy, read_hierarchies
 from shoal.loss import LOSSES
 from shoal.parameters import describe, name_of
-from shoal.privacy import for_columns, matching
+from shoal.privacy import Scale, achieved_text, for_columns, matching, scaled
 from shoal.recipe import Recipe, hierarchy_files
 from shoal.recoding import Proposal, Recoding
 from shoal.report import Report
-from shoal.table import Table, check_writable, formula_cells, read, write
+from shoal.table import Column, Table, check_writable, formula_cells, read, write
 from shoal.verify import Verdict, Verification, verify_table
 
 
@@ -80,7 +80,7 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
         recoding = Recoding.of(proposal, subject.problem.domains)
         frame = _recode(recipe, table, subject, recoding)
     with clock("verify"):
-        verification = _verified(recipe, subject.problem, recoding, frame)
+        verification = _verified(recipe, subject, recoding, frame)
         others = tuple(_others(recipe, table, subject, proposal))
     report = _report(recipe, table, subject, proposal, recoding, verification)
     release = Release(frame, report, recipe, table, (frame, *others))
@@ -130,6 +130,8 @@ class _Subject:
 
     problem: Problem
     encoded: tuple[Encoded, ...]
+    columns: Mapping[str, Column]
+    """What is known of the quasi-identifiers and the sensitive columns."""
     rows: NDArray[np.int64] | None
     """Positions of the rows that take part, or None if all do."""
     warnings: tuple[str, ...]
@@ -157,21 +159,12 @@ def _prepare(recipe: Recipe, table: Table) -> _Subject:
     ):
         if name not in table.names:
             raise RecipeError(f"{table.origin}: {unknown('column', name, table.names)}")
-    trees = _hierarchies(recipe, table)
-    columns = {
-        name: Column(
-            name, recipe.types.get(name), recipe.orders.get(name), trees.get(name), recipe.reading.na
-        )
-        for name in recipe.quasi
-    }
+    trees = _hierarchies(recipe, table.names)
+    known = _columns(recipe, trees)
+    columns = {name: known[name] for name in recipe.quasi}
     rows = _complete_rows(recipe, table, columns)
     models = for_columns(recipe.models, recipe.sensitive)
-    sensitive = {name: _sensitive_codes(_of(table, name, rows)) for name in recipe.sensitive}
-    for model in models:
-        column = getattr(model, "column", None)
-        count = table.rows if rows is None else rows.size
-        if reason := model.within_reach(count, sensitive[column][1] if column else 0):
-            raise GoalNotMet(f"the goal cannot be met: {reason}")
+    sensitive = {name: _sensitive_codes(_of(table, name, rows), known[name]) for name in recipe.sensitive}
     order = recipe.category_order or recipe.algorithm.category_order
     encoded = tuple(encode(_of(table, name, rows), column, order) for name, column in columns.items())
     problem = Problem(
@@ -180,7 +173,7 @@ def _prepare(recipe: Recipe, table: Table) -> _Subject:
             tuple(column.codes for column in encoded),
             tuple(column.domain.size for column in encoded),
             tuple(codes for codes, _ in sensitive.values()),
-            tuple(size for _, size in sensitive.values()),
+            tuple(int(codes.max(initial=0)) + 1 for codes, _ in sensitive.values()),
         ),
         sensitive=recipe.sensitive,
         models=models,
@@ -189,8 +182,21 @@ def _prepare(recipe: Recipe, table: Table) -> _Subject:
         suppress=recipe.suppress,
         seed=recipe.seed,
         threads=recipe.threads or os.cpu_count() or 1,
+        scales={name: scale for name, (_, scale) in sensitive.items()},
     )
-    return _Subject(problem, encoded, rows, _warnings(recipe, table, encoded))
+    for model in models:
+        if reason := model.within_reach(problem.whole):
+            raise GoalNotMet(f"the goal cannot be met: {reason}")
+    return _Subject(problem, encoded, known, rows, _warnings(recipe, table, encoded))
+
+
+def _columns(recipe: Recipe, trees: Mapping[str, Hierarchy]) -> dict[str, Column]:
+    """What the recipe knows of quasi-identifiers and sensitive columns."""
+    types, orders, na = recipe.types, recipe.orders, recipe.reading.na
+    return {
+        name: Column(name, types.get(name), orders.get(name), trees.get(name), na)
+        for name in (*recipe.quasi, *recipe.sensitive)
+    }
 
 
 def _of(table: Table, name: str, rows: NDArray[np.int64] | None) -> pl.Series:
@@ -198,10 +204,20 @@ def _of(table: Table, name: str, rows: NDArray[np.int64] | None) -> pl.Series:
     return series if rows is None else series.gather(rows)
 
 
-def _hierarchies(recipe: Recipe, table: Table) -> Mapping[str, Hierarchy]:
+def sensitive_columns(recipe: Recipe, names: Sequence[str]) -> dict[str, Column]:
+    """What a recipe knows of the sensitive columns of a table with columns ``names``.
+
+    Hierarchies are read only if a model measures in them: an outsider need not have the others.
+    """
+    measured = any(getattr(model, "distance", None) == "hierarchical" for model in recipe.models)
+    known = _columns(recipe, _hierarchies(recipe, names) if measured else {})
+    return {name: known[name] for name in recipe.sensitive}
+
+
+def _hierarchies(recipe: Recipe, names: Sequence[str]) -> Mapping[str, Hierarchy]:
     found: dict[str, Hierarchy] = {}
     for source in recipe.hierarchies:
-        found |= read_hierarchies(source, table.names)
+        found |= read_hierarchies(source, names)
     return {**found, **recipe.trees}
 
 
@@ -229,12 +245,13 @@ def _complete_rows(recipe: Recipe, table: Table, columns: Mapping[str, Column]) 
     return kept
 
 
-def _sensitive_codes(series: pl.Series) -> tuple[NDArray[np.uint32], int]:
+def _sensitive_codes(series: pl.Series, column: Column) -> tuple[NDArray[np.uint32], Scale]:
     """Codes of a sensitive column, where a missing value is a value of its own."""
     if series.dtype == pl.String:
         series = series.replace("", None)  # to a reader an empty text is missing too, and so to the verifier
     distinct, codes, missing = dictionary(series)
-    return codes, len(distinct) + missing
+    number, scale = scaled(distinct, missing, column)
+    return number.astype(np.uint32)[codes], scale
 
 
 def _warnings(recipe: Recipe, table: Table, encoded: tuple[Encoded, ...]) -> tuple[str, ...]:
@@ -269,19 +286,21 @@ def _others(recipe: Recipe, table: Table, subject: _Subject, proposal: Proposal)
     for other in proposal.alternatives:
         recoding = Recoding.of(other, subject.problem.domains)
         frame = _recode(recipe, table, subject, recoding)
-        _verified(recipe, subject.problem, recoding, frame)
+        _verified(recipe, subject, recoding, frame)
         yield frame
 
 
-def _verified(recipe: Recipe, problem: Problem, recoding: Recoding, frame: Any) -> Verification:
+def _verified(recipe: Recipe, subject: _Subject, recoding: Recoding, frame: Any) -> Verification:
     """Let the verifier decide; nothing goes out that it does not pass."""
     released = read(frame, recipe.reading)
-    verification = verify_table(released, recipe.quasi, recipe.sensitive, recipe.models)
+    verification = verify_table(released, recipe.quasi, recipe.sensitive, recipe.models, subject.columns)
     if _by_matching(recipe):
-        verification = _verified_by_matching(verification, problem, recoding)
+        verification = _verified_by_matching(verification, subject.problem, recoding)
     if not verification.holds:
         short = [
-            f"{v.name} asked {v.asked}, reached {v.achieved:g}" for v in verification.models if not v.holds
+            f"{v.name} asked {v.asked}, reached {achieved_text(v.achieved)}"
+            for v in verification.models
+            if not v.holds
         ]
         raise GoalNotMet(f"the goal was not met, so nothing is released: {'; '.join(short)}")
     return verification

@@ -13,9 +13,12 @@ from shoal.loss import LOSSES
 from shoal.privacy import MODELS
 
 # The options that scripts rely on.
-TABLE = "--quasi --sensitive --roles --delimiter --encoding --no-header --na -k --l --model"
+TABLE = (
+    "--quasi --sensitive --roles --delimiter --encoding --no-header --na -k --l --t --model --type --order "
+)
+TABLE += "--hierarchies --domains"
 OPTIONS = {
-    "anonymize": f"{TABLE} --identifier --plain --types --type --order --hierarchies --domains --missing "
+    "anonymize": f"{TABLE} --identifier --plain --types --missing "
     "--algorithm --set --loss --weights --weight --category-order --suppress --render --seed --threads "
     "-o --output --out-delimiter --safe-csv --recipe-out --json --quiet --debug",
     "verify": f"{TABLE} --recipe --json --quiet --debug",
@@ -24,7 +27,7 @@ OPTIONS = {
     "demo": "--folder --debug",
 }
 # Promised as well, but with what they set in motion.
-LATER = ("--t", "--report", "--engine", "--memory")
+LATER = ("--report", "--engine", "--memory")
 
 
 def shown(text: str) -> str:

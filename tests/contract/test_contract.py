@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from itertools import pairwise
+from math import log2
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,10 +33,19 @@ class AlgorithmCase(NamedTuple):
 
 
 class ModelCase(NamedTuple):
-    """Models that hold together, and what they mean in plain Python: size and sensitive values of a class."""
+    """Models that hold together, and what they mean in plain Python for the values of a class and of all."""
 
     models: tuple[str, ...]
-    holds: Callable[[int, list[object]], bool]
+    holds: Callable[[list[object], list[object]], bool]
+
+
+def shares(values: list[object]) -> dict[object, float]:
+    return {value: values.count(value) / len(values) for value in values}
+
+
+def most_gained(values: list[object], whole: list[object]) -> float:
+    """How much more likely than in the whole a value is, at the most."""
+    return max(p / shares(whole)[value] for value, p in shares(values).items()) - 1
 
 
 ALGORITHM_CASES: Mapping[str, list[AlgorithmCase]] = {
@@ -53,16 +63,57 @@ ALGORITHM_CASES: Mapping[str, list[AlgorithmCase]] = {
 }
 MODEL_CASES: Mapping[str, list[ModelCase]] = {
     "k": [
-        ModelCase(("k(k=2)",), lambda size, values: size >= 2),
-        ModelCase(("k(k=7)",), lambda size, values: size >= 7),
+        ModelCase(("k(k=2)",), lambda values, whole: len(values) >= 2),
+        ModelCase(("k(k=7)",), lambda values, whole: len(values) >= 7),
     ],
     "distinct-l": [
-        ModelCase(("distinct-l(l=3)",), lambda size, values: len(set(values)) >= 3),
+        ModelCase(("distinct-l(l=3)",), lambda values, whole: len(set(values)) >= 3),
         ModelCase(
             ("k(k=4)", "distinct-l(l=2,column=illness)"),
-            lambda size, values: size >= 4 and len(set(values)) >= 2,
+            lambda values, whole: len(values) >= 4 and len(set(values)) >= 2,
         ),
     ],
+    "alpha-k": [
+        ModelCase(("alpha-k(alpha=0.6,k=3)",), lambda values, whole: max(shares(values).values()) <= 0.6)
+    ],
+    "entropy-l": [
+        ModelCase(
+            ("entropy-l(l=2)",),
+            lambda values, whole: -sum(p * log2(p) for p in shares(values).values()) >= 1 - 1e-12,
+        )
+    ],
+    "recursive-cl": [
+        ModelCase(
+            ("recursive-cl(c=3,l=2)",),
+            lambda values, whole: (largest := max(map(values.count, values))) < 3 * (len(values) - largest),
+        )
+    ],
+    "t": [
+        ModelCase(
+            ("k(k=2)", "t(t=0.4)"),
+            lambda values, whole: (
+                sum(abs(shares(values).get(v, 0) - q) for v, q in shares(whole).items()) <= 0.8 + 1e-12
+            ),
+        )
+    ],
+    "basic-beta": [
+        ModelCase(("basic-beta(beta=1.5)",), lambda values, whole: most_gained(values, whole) <= 1.5)
+    ],
+    "enhanced-beta": [
+        ModelCase(("enhanced-beta(beta=1.2)",), lambda values, whole: most_gained(values, whole) <= 1.2)
+    ],
+    "delta-disclosure": [
+        ModelCase(
+            ("delta-disclosure(delta=2)",),
+            lambda values, whole: all(
+                1 / 4 < shares(values).get(v, 0) / q < 4 for v, q in shares(whole).items()
+            ),
+        )
+    ],
+    "p-sensitive": [ModelCase(("k(k=2)", "p-sensitive(p=2)"), lambda values, whole: len(set(values)) >= 2)],
+    "max-risk": [ModelCase(("max-risk(risk=0.3)",), lambda values, whole: len(values) >= 4)],
+    "average-risk": [ModelCase(("average-risk(risk=0.5)",), lambda values, whole: len(values) >= 2)],
+    "uniqueness": [ModelCase(("uniqueness(share=0)",), lambda values, whole: len(values) >= 2)],
 }
 ALGORITHM_LINES = [case for cases in ALGORITHM_CASES.values() for case in cases]
 MODEL_LINES = [case for cases in MODEL_CASES.values() for case in cases]
@@ -194,7 +245,7 @@ def test_a_release_keeps_every_promise(tables, algorithm, model, tmp_path):
     goal = {"quasi": QUASI, "sensitive": ["illness"], "models": model.models}
     assert verify(release.frame, **goal).holds
     classes = classes_of(columns)
-    assert all(model.holds(len(values), values) for values in classes.values())
+    assert all(model.holds(values, columns["illness"]) for values in classes.values())
     assert (release.report.classes, release.report.released_rows) == (len(classes), algorithm.rows)
     assert release.report.smallest_class == min(map(len, classes.values()))
     assert 0 < release.report.ncp <= 1

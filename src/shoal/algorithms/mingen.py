@@ -21,7 +21,7 @@ from shoal.exact.evolution import Classes, Picks, Plan, evolve
 from shoal.exact.options import Ints, Space
 from shoal.frequency import FrequencyTable
 from shoal.parameters import check
-from shoal.privacy import Counts, DistinctL, KAnonymity, Sensitive
+from shoal.privacy import KAnonymity
 from shoal.recoding import Proposal
 
 _ROWS = 200  # distinct rows up to which an exact search is worth its time
@@ -111,6 +111,11 @@ def _described(settings: MinGen, problem: Problem, space: Space, budget: Budget,
         notes.append("the optimal tables were not counted: there are too many, or the table is too large")
     if problem.suppress > 0:
         notes.append("mingen suppresses no rows; the optimum is among the tables that keep them all")
+    if not all(model.by_class for model in problem.models):
+        notes.append(
+            "a bound on the whole table is kept by asking enough of every class; the optimum is among the "
+            "tables whose classes all satisfy that"
+        )
     flat = any(domain.kind == "flat" and domain.size > 2 for domain in problem.domains)
     if flat and settings.semantics == "classes" and not settings.sets:
         notes.append(
@@ -228,8 +233,7 @@ def class_rows(problem: Problem, space: Space) -> classes.Rows:
     if any(model.sensitive for model in problem.models):
         codes = np.column_stack([codes, *problem.rows.sensitive]).astype(np.int64)
     kind = np.unique(codes, axis=0, return_inverse=True)[1].ravel()
-    least = [model.k for model in problem.models if isinstance(model, KAnonymity)]
-    least += [model.l for model in problem.models if isinstance(model, DistinctL)]
+    least = [model.least_size() for model in problem.models]
     return classes.Rows(
         space,
         lambda groups: _allowed(problem, groups),
@@ -242,20 +246,9 @@ def class_rows(problem: Problem, space: Space) -> classes.Rows:
 
 def _allowed(problem: Problem, groups: Sequence[classes.Group]) -> NDArray[np.bool_]:
     """Whether each group satisfies every model."""
-    size = np.array([len(group) for group in groups])
-    of = np.repeat(np.arange(size.size), size)
+    size = [len(group) for group in groups]
     member = np.array([row for group in groups for row in group], np.int64)
-    sensitive = {
-        name: _histograms(of, values[member].astype(np.int64))
-        for name, values in zip(problem.sensitive, problem.rows.sensitive, strict=True)
-    }
-    counts = Counts(size, sensitive)
-    return np.asarray(np.logical_and.reduce([model.holds(counts) for model in problem.models]))
-
-
-def _histograms(of: Ints, value: Ints) -> Sensitive:
-    pairs, count = np.unique(np.stack([of, value], axis=1), axis=0, return_counts=True)
-    return Sensitive(pairs[:, 0], pairs[:, 1], count)
+    return problem.suffices(np.repeat(np.arange(len(groups)), size), member, len(groups))
 
 
 def _start(problem: Problem, space: Space, rows: classes.Rows) -> classes.Division:

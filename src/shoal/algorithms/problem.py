@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -14,8 +15,8 @@ from shoal.domain import Domain
 from shoal.encoding import CategoryOrder
 from shoal.frequency import CodedRows, FrequencyTable
 from shoal.kernels.axes import LEVELS, START, TREE, Axes
-from shoal.kernels.rules import DISTINCT, Rules
-from shoal.privacy import DistinctL, KAnonymity, Model
+from shoal.kernels.rules import Rules, assemble
+from shoal.privacy import Counts, Model, Scale, Sensitive
 from shoal.recoding import Proposal
 
 Progress: TypeAlias = Callable[[str, float], None]
@@ -44,11 +45,42 @@ class Problem:
     seed: int = 0
     threads: int = field(default=1)
     """How many threads to use; the result does not depend on it."""
+    scales: Mapping[str, Scale] = field(default_factory=dict)
+    """How the values of sensitive columns lie to each other, where that is known."""
 
     @cached_property
     def table(self) -> FrequencyTable:
         """The collapsed rows."""
         return self.rows.collapsed()
+
+    @cached_property
+    def whole(self) -> Counts:
+        """All rows as one class."""
+        columns = zip(self.sensitive, self.rows.sensitive, strict=True)
+        return Counts(
+            np.array([self.rows.rows]),
+            {name: Sensitive.of_whole(codes, self.scales.get(name)) for name, codes in columns},
+        )
+
+    def suffices(
+        self, group: NDArray[np.integer], row: NDArray[np.integer], groups: int
+    ) -> NDArray[np.bool_]:
+        """Which groups of rows satisfy every model as classes, whatever the other classes are.
+
+        Parameters
+        ----------
+        group, row : int[members]
+            Each group with each of its rows; a row may be in any number of groups.
+        groups : int
+            Number of groups.
+        """
+        columns = {}
+        for name, values in zip(self.sensitive, self.rows.sensitive, strict=True):
+            whole = self.whole.sensitive[name]
+            found = Sensitive.of_rows(group, values[row].astype(np.int64), whole.scale)
+            columns[name] = replace(found, reference=whole.whole())
+        counts = Counts(np.bincount(group, minlength=groups), columns)
+        return np.asarray(np.logical_and.reduce([model.suffices(counts) for model in self.models]))
 
     def axes(self) -> Axes:
         """The quasi-identifiers for the kernels."""
@@ -70,16 +102,12 @@ class Problem:
 
     def rules(self, table: FrequencyTable) -> Rules:
         """The privacy goal for the kernels."""
-        size = max([1, *(model.k for model in self.models if isinstance(model, KAnonymity))])
-        tests = [model for model in self.models if isinstance(model, DistinctL)]
+        rules = [rule for model in self.models if (rule := model.rule(self.whole)) is not None]
+        size = max([1, *(model.least_size() for model in self.models)])
         histograms = table.histograms
-        test = np.zeros((len(tests), 3), np.int64)
-        for r, model in enumerate(tests):
-            column = self.sensitive.index(str(model.column))
-            test[r] = DISTINCT, histograms.first[column], histograms.first[column + 1]
-        limit = np.array([float(model.l) for model in tests])
-        values = histograms.first[-1] if tests else 0
-        return Rules(size, test, limit, values, histograms.start, histograms.value, histograms.count)
+        ends = pairwise(histograms.first)
+        columns = dict(zip(self.sensitive, ends, strict=True))
+        return assemble(size, rules, columns, (histograms.start, histograms.value, histograms.count))
 
 
 def _node_widths(domain: Domain) -> NDArray[np.float64]:

@@ -111,6 +111,7 @@ def anonymize(
     hierarchies: o.Hierarchies = None,
     k: o.K = None,
     l: o.L = None,  # noqa: E741
+    t: o.T = None,
     model: o.Models = None,
     suppress: o.Suppress = 0.0,
     algorithm: o.AlgorithmName = "auto",
@@ -158,12 +159,12 @@ def anonymize(
     # What can be refused without the table is refused before it is read, which may take long.
     draft = Recipe(
         quasi=("?",),
-        models=goal(k, l, model or ()),
+        models=goal(k, l, model or (), t=t),
         input=str(input),
         output=str(output) if output else None,
         reading=a.reading_options(delimiter, encoding, no_header, na),
         missing=missing,  # type: ignore[arg-type]
-        orders={name: tuple(a.split(values)) for name, values in a.pairs("--order", order)},
+        orders=a.orders_of(order),
         hierarchies=tuple(hierarchies or ()),
         algorithm=a.algorithm_of(algorithm, set),
         loss=loss,
@@ -225,8 +226,12 @@ def verify(
             help="Take the roles and the goal from a recipe; a goal that is given as well must hold too.",
         ),
     ] = None,
+    type: o.Type = None,
+    order: o.Order = None,
+    hierarchies: o.Hierarchies = None,
     k: o.K = None,
     l: o.L = None,  # noqa: E741
+    t: o.T = None,
     model: o.Models = None,
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
@@ -244,14 +249,15 @@ def verify(
     """
     import json
 
-    from shoal.api import goal
-    from shoal.cli.arguments import reading_options, roles_of
+    from shoal.api import goal, known_columns
+    from shoal.cli.arguments import orders_of, reading_options, roles_of, trees_of, types_of
     from shoal.cli.screen import console
     from shoal.recipe import Recipe
+    from shoal.run import sensitive_columns
     from shoal.table import read
     from shoal.verify import verify_table
 
-    models = goal(k, l, model or ())
+    models = goal(k, l, model or (), t=t)
     known = Recipe.from_toml(recipe) if recipe is not None else None
     if known is not None:
         if quasi or sensitive or roles:
@@ -259,10 +265,13 @@ def verify(
         no_header, na = no_header or not known.reading.header, [*known.reading.na, *(na or ())]
     table = read(release, reading_options(delimiter, encoding, no_header, na))
     if known is not None:
-        found = verify_table(table, known.quasi, known.sensitive, (*known.models, *models))
+        columns = sensitive_columns(known, table.names)
+        found = verify_table(table, known.quasi, known.sensitive, (*known.models, *models), columns)
     else:
         role = roles_of(table, roles, quasi, sensitive, None, None)
-        found = verify_table(table, role["quasi"], role["sensitive"], models)
+        trees = trees_of(table, hierarchies)
+        columns = known_columns(role["sensitive"], trees, types_of(table, None, type), orders_of(order))
+        found = verify_table(table, role["quasi"], role["sensitive"], models, columns)
     if as_json:
         typer.echo(json.dumps(found.to_dict()))
     elif not quiet:

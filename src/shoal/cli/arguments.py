@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 from shoal.algorithms import ALGORITHMS, Algorithm, Mondrian
 from shoal.errors import RecipeError, quote, unknown
+from shoal.hierarchies import Hierarchy, read_hierarchies
 from shoal.parameters import build
 from shoal.table import TYPE_CODES, ColumnType, ReadOptions, Table
 
@@ -119,6 +120,19 @@ def types_of(table: Table, by_position: str | None, by_name: list[str] | None) -
             raise RecipeError(unknown(f"type of '{name}'", value, _TYPE_NAMES))
         types[name] = _TYPE_NAMES[value]
     return types
+
+
+def orders_of(by_name: list[str] | None) -> dict[str, tuple[str, ...]]:
+    """The values of ordered columns, in order."""
+    return {name: tuple(split(values)) for name, values in pairs("--order", by_name)}
+
+
+def trees_of(table: Table, sources: list[str] | None) -> dict[str, Hierarchy]:
+    """Hierarchies for columns of a table."""
+    found: dict[str, Hierarchy] = {}
+    for source in sources or ():
+        found |= read_hierarchies(source, table.names)
+    return found
 
 
 def weights_of(

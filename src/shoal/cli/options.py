@@ -103,6 +103,16 @@ L = Annotated[
         help="At least this many different values of each sensitive column in every class.",
     ),
 ]
+T = Annotated[
+    float | None,
+    option(
+        "--t",
+        "-t",
+        panel=GOAL,
+        metavar="X",
+        help="The sensitive values of every class no farther than this, 0 to 1, from those of the whole.",
+    ),
+]
 Models = Annotated[
     list[str] | None,
     option(
@@ -110,7 +120,9 @@ Models = Annotated[
         "-m",
         panel=GOAL,
         metavar="M(P=V)",
-        help="Any privacy model: k(k=5), distinct-l(l=3,column=S). Repeatable; all hold together.",
+        help="Any privacy model, as t(t=0.2,column=S): k, distinct-l, entropy-l, recursive-cl, alpha-k, t, "
+        "basic-beta, enhanced-beta, delta-disclosure, p-sensitive, max-risk, average-risk, uniqueness. "
+        "Repeatable; all hold together.",
     ),
 ]
 Suppress = Annotated[

@@ -1,4 +1,4 @@
-"""Privacy models: one file each, and the table `MODELS`."""
+"""Privacy models: one file per family, and the table `MODELS`."""
 
 from __future__ import annotations
 
@@ -8,27 +8,65 @@ from typing import Any
 
 from shoal.errors import RecipeError, unknown
 from shoal.parameters import build, call_text, describe, name_of, parse_call
-from shoal.privacy.base import Model
-from shoal.privacy.counts import Counts, Sensitive
-from shoal.privacy.distinct_l import DistinctL
+from shoal.privacy.alpha_k import AlphaK
+from shoal.privacy.base import Achieved, Model
+from shoal.privacy.beta_likeness import BasicBeta, EnhancedBeta
+from shoal.privacy.counts import Counts, Scale, Sensitive
+from shoal.privacy.delta_disclosure import DeltaDisclosure
+from shoal.privacy.distinct_l import DistinctL, PSensitive
+from shoal.privacy.entropy_l import EntropyL
 from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.measures import ColumnMeasures, Measures, measures
+from shoal.privacy.recursive_cl import RecursiveCL
+from shoal.privacy.risk import AverageRisk, MaxRisk, Uniqueness
+from shoal.privacy.scale import scaled
+from shoal.privacy.t_closeness import TCloseness
 
 __all__ = [
     "MODELS",
+    "Achieved",
+    "AlphaK",
+    "AverageRisk",
+    "BasicBeta",
+    "ColumnMeasures",
     "Counts",
+    "DeltaDisclosure",
     "DistinctL",
+    "EnhancedBeta",
+    "EntropyL",
     "KAnonymity",
+    "MaxRisk",
+    "Measures",
     "Model",
+    "PSensitive",
+    "RecursiveCL",
+    "Scale",
     "Sensitive",
+    "TCloseness",
+    "Uniqueness",
+    "achieved_text",
     "asked",
     "for_columns",
+    "measures",
     "model_text",
     "parse_model",
+    "scaled",
 ]
 
 MODELS: dict[str, type[Any]] = {
     "k": KAnonymity,
+    "alpha-k": AlphaK,
     "distinct-l": DistinctL,
+    "entropy-l": EntropyL,
+    "recursive-cl": RecursiveCL,
+    "t": TCloseness,
+    "basic-beta": BasicBeta,
+    "enhanced-beta": EnhancedBeta,
+    "delta-disclosure": DeltaDisclosure,
+    "p-sensitive": PSensitive,
+    "max-risk": MaxRisk,
+    "average-risk": AverageRisk,
+    "uniqueness": Uniqueness,
 }
 
 
@@ -47,6 +85,13 @@ def model_text(model: Model) -> str:
 def asked(model: Model) -> dict[str, Any]:
     """The parameters of a model."""
     return describe(model)
+
+
+def achieved_text(achieved: Achieved) -> str:
+    """What a table reaches, for people."""
+    if isinstance(achieved, dict):
+        return ", ".join(f"{name} = {value:.6g}" for name, value in achieved.items())
+    return "no value" if achieved == float("inf") else f"{achieved:.6g}"
 
 
 def for_columns(models: Iterable[Model], sensitive: Sequence[str]) -> tuple[Model, ...]:

@@ -2,34 +2,58 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.kernels.kinds import Rule
 from shoal.privacy.counts import Counts
+
+Achieved: TypeAlias = float | dict[str, float]
+"""The parameter that a table reaches; by name where a model has several."""
 
 
 class Model(Protocol):
-    """A condition that every class of a release must satisfy.
+    """A condition on the classes of a release.
 
     Models are frozen dataclasses whose fields are their parameters. One that looks at sensitive values has a
     field ``column`` and is about all sensitive columns where that is None.
     """
 
-    monotone: ClassVar[bool]
-    """Whether merging two classes that satisfy it gives one that does: top-down search prunes on that."""
-    sensitive: ClassVar[bool]
+    __slots__ = ()
+
+    sensitive: ClassVar[bool] = False
     """Whether it looks at sensitive values."""
+    by_class: ClassVar[bool] = True
+    """Whether it is a condition on each class by itself. If not, a search asks something stricter of
+    each class, see `suffices`."""
+
+    @property
+    def monotone(self) -> bool:
+        """Whether merging two classes that satisfy it gives one that does: top-down search prunes on that."""
+        return True
 
     def holds(self, counts: Counts) -> NDArray[np.bool_]:
-        """Whether each class satisfies the model."""
+        """Which classes do not stand in the way; the table satisfies the model if none does."""
         ...
 
-    def achieved(self, counts: Counts) -> float:
-        """The parameter that the table as a whole really reaches."""
+    def suffices(self, counts: Counts) -> NDArray[np.bool_]:
+        """Which classes satisfy it whatever the other classes are: what a search may build on."""
+        return self.holds(counts)
+
+    def achieved(self, counts: Counts) -> Achieved:
+        """The strictest parameter that the table as a whole reaches."""
         ...
 
-    def within_reach(self, rows: int, distinct: int) -> str | None:
-        """Why ``rows`` rows with ``distinct`` sensitive values cannot satisfy it; None if they can."""
-        ...
+    def least_size(self) -> int:
+        """A class of fewer rows does not suffice, whatever its values."""
+        return 1
+
+    def rule(self, whole: Counts) -> Rule | None:
+        """What the search demands of the sensitive values in a class, given the whole table as one class."""
+        return None
+
+    def within_reach(self, whole: Counts) -> str | None:
+        """Why not even the whole table as one class satisfies it, and what would; None if it does."""
+        return None

@@ -1,4 +1,4 @@
-"""Distinct l-diversity."""
+"""Distinct l-diversity, and p-sensitivity, which asks for the same."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import RecipeError
+from shoal.kernels.kinds import DISTINCT, Rule
 from shoal.parameters import check
+from shoal.privacy.base import Model
 from shoal.privacy.counts import Counts
 
 
 @dataclass(frozen=True, slots=True)
-class DistinctL:
+class DistinctL(Model):
     """Every class has at least l different values of the sensitive column.
 
     Protects from learning the sensitive value with certainty from the class. Does not bound how likely the
@@ -31,7 +33,6 @@ class DistinctL:
     column: str | None = None
     """The sensitive column; all of them where None."""
 
-    monotone: ClassVar[bool] = True
     sensitive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -41,18 +42,79 @@ class DistinctL:
 
     def holds(self, counts: Counts) -> NDArray[np.bool_]:
         """Whether each class has at least l different values."""
-        return self._distinct(counts) >= self.l
+        return distinct(counts, self.column) >= self.l
 
     def achieved(self, counts: Counts) -> int:
         """Least number of different values in any class."""
-        return int(self._distinct(counts).min()) if counts.classes else 0
+        return int(distinct(counts, self.column).min()) if counts.classes else 0
 
-    def within_reach(self, rows: int, distinct: int) -> str | None:
+    def least_size(self) -> int:
+        """L values need as many rows."""
+        return self.l
+
+    def rule(self, whole: Counts) -> Rule:
+        """At least l values."""
+        return Rule(DISTINCT, str(self.column), self.l)
+
+    def within_reach(self, whole: Counts) -> str | None:
         """A column with fewer than l values has no class of l."""
-        if distinct >= self.l:
-            return None
-        return f"l = {self.l}, but the sensitive column '{self.column}' has {distinct} different values"
+        return too_few("l", self.l, whole, self.column)
 
-    def _distinct(self, counts: Counts) -> NDArray[np.int64]:
-        assert self.column is not None
-        return counts.sensitive[self.column].distinct(counts.classes)
+
+@dataclass(frozen=True, slots=True)
+class PSensitive(Model):
+    """Every class has at least p different values of the sensitive column.
+
+    Together with k it is p-sensitive k-anonymity; alone it is the same as distinct l-diversity with l = p.
+    Protects from learning the sensitive value with certainty from the class. Does not bound how likely the
+    commonest value is, nor how alike the values are in meaning.
+
+    References
+    ----------
+    T. M. Truta, B. Vinay, "Privacy protection: p-sensitive k-anonymity property", ICDE Workshops 2006.
+    """
+
+    p: int
+    """Least number of different values in a class; a missing value counts as one."""
+    column: str | None = None
+    """The sensitive column; all of them where None."""
+
+    sensitive: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.p < 2:
+            raise RecipeError(f"p must be at least 2, not {self.p}: every class has one value")
+
+    def holds(self, counts: Counts) -> NDArray[np.bool_]:
+        """Whether each class has at least p different values."""
+        return distinct(counts, self.column) >= self.p
+
+    def achieved(self, counts: Counts) -> int:
+        """Least number of different values in any class."""
+        return int(distinct(counts, self.column).min()) if counts.classes else 0
+
+    def least_size(self) -> int:
+        """P values need as many rows."""
+        return self.p
+
+    def rule(self, whole: Counts) -> Rule:
+        """At least p values."""
+        return Rule(DISTINCT, str(self.column), self.p)
+
+    def within_reach(self, whole: Counts) -> str | None:
+        """A column with fewer than p values has no class of p."""
+        return too_few("p", self.p, whole, self.column)
+
+
+def distinct(counts: Counts, column: str | None) -> NDArray[np.int64]:
+    """Number of different values in each class."""
+    return counts.column(column).distinct(counts.classes)
+
+
+def too_few(name: str, asked: float, whole: Counts, column: str | None) -> str | None:
+    """Say that a column has fewer different values than are asked for; None if it has as many."""
+    there = int(distinct(whole, column).max(initial=0))
+    if there >= asked:
+        return None
+    return f"{name} = {asked:g}, but the sensitive column '{column}' has {there} different values"

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import RecipeError
 from shoal.parameters import check
+from shoal.privacy.base import Model
 from shoal.privacy.counts import Counts
 
 
 @dataclass(frozen=True, slots=True)
-class KAnonymity:
+class KAnonymity(Model):
     """Every released row has at least k - 1 others that are equal on all quasi-identifiers.
 
     Protects from singling a person out, or linking a row to a name, by the quasi-identifiers. Does not
@@ -28,9 +28,6 @@ class KAnonymity:
     k: int
     """Least number of rows in a class."""
 
-    monotone: ClassVar[bool] = True
-    sensitive: ClassVar[bool] = False
-
     def __post_init__(self) -> None:
         check(self)
         if self.k < 2:
@@ -42,8 +39,12 @@ class KAnonymity:
 
     def achieved(self, counts: Counts) -> int:
         """Size of the smallest class."""
-        return int(counts.size.min(initial=np.iinfo(np.int64).max)) if counts.classes else 0
+        return int(counts.size.min()) if counts.classes else 0
 
-    def within_reach(self, rows: int, distinct: int) -> str | None:
+    def least_size(self) -> int:
+        """K rows."""
+        return self.k
+
+    def within_reach(self, whole: Counts) -> str | None:
         """A table with fewer than k rows has no class of k."""
-        return None if rows >= self.k else f"k = {self.k}, but the table has {rows} rows"
+        return None if whole.rows >= self.k else f"k = {self.k}, but the table has {whole.rows} rows"

@@ -52,6 +52,7 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
         plain = asdict(self)
-        for name in ("quasi", "sensitive", "identifier", "warnings", "notes", "models"):
+        for name in ("quasi", "sensitive", "identifier", "warnings", "notes"):
             plain[name] = list(plain[name])
+        plain["models"] = [model.to_dict() for model in self.models]
         return plain

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from shoal.privacy import achieved_text
 from shoal.report.figures import Report
 from shoal.verify import Verdict, Verification
 
@@ -49,7 +50,7 @@ def models_table(models: Sequence[Verdict]) -> Table:
     for model in models:
         asked = ", ".join(f"{key} = {value}" for key, value in model.asked.items())
         mark = Text("✓ holds", "green") if model.holds else Text("✗ does not hold", "red")
-        table.add_row(model.name, Text(asked), f"{model.achieved:g}", mark)
+        table.add_row(model.name, Text(asked), achieved_text(model.achieved), mark)
     return table
 
 

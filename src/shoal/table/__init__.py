@@ -1,5 +1,6 @@
 """Tables: reading, writing, column types; frames in and the same kind of frame out."""
 
+from shoal.table.columns import Column
 from shoal.table.delimited import check_delimiter
 from shoal.table.frames import Origin, Table, as_text
 from shoal.table.readers import ReadOptions, read
@@ -8,6 +9,7 @@ from shoal.table.writers import check_writable, formula_cells, write
 
 __all__ = [
     "TYPE_CODES",
+    "Column",
     "ColumnType",
     "Inference",
     "Origin",
