@@ -95,8 +95,8 @@ def _plan(boxes: Boxes) -> Packing:
 
 
 @inner
-def pack(codes: NDArray[np.unsignedinteger], start: int, stop: int, step: int, boxes: Boxes) -> Packing:
-    """Pack every so-maniest row of a node, and find the tight bounds of those."""
+def pack(codes: NDArray[np.unsignedinteger], start: int, stop: int, boxes: Boxes) -> Packing:
+    """Pack the rows of a node, and find its tight bounds."""
     corner, bound, field, row = boxes.corner, boxes.bound, boxes.field, boxes.row
     packing = _plan(boxes)
     bits = packing.bits
@@ -114,8 +114,7 @@ def pack(codes: NDArray[np.unsignedinteger], start: int, stop: int, step: int, b
         most = np.uint64(0)
         least = np.uint64(0)
         at = 2 * p
-        i = start
-        while i < stop:
+        for i in range(start, stop):
             word = np.uint64(0)
             for f in range(last, first - 1, -1):
                 word = (word << bits) + np.uint64(codes[i, field[f]])
@@ -125,7 +124,6 @@ def pack(codes: NDArray[np.unsignedinteger], start: int, stop: int, step: int, b
             most = _greater(most, word, packing)
             least = _greater(least, span - word, packing)
             at += 2 * packing.pairs
-            i += step
         for f in range(first, last + 1):
             j = field[f]
             bound[LOWER, j] = corner[UPPER, j] - np.int64(least & packing.mask)

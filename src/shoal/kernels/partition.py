@@ -30,7 +30,6 @@ BEFORE, AFTER, SCORE, SPARE = typed(0), typed(1), typed(2), typed(3)
 LEFT, RIGHT, BOTH = typed(0), typed(1), typed(2)
 """Rows of `Buffers.histogram`."""
 
-_SAMPLE = 1 << 14  # a node with more rows is scored on about this many: the top cuts need no more
 _LOPSIDED = 16  # greedy parts have at least 1/16 of a node where they can, so that depth stays logarithmic
 _FEW = 64  # nodes with more children are cut between children: taking one after the other would be quadratic
 
@@ -111,7 +110,6 @@ def _fill_buckets(
     rows: Rows,
     start: int,
     stop: int,
-    step: int,
     axes: Axes,
     axis: int,
     level: int,
@@ -124,29 +122,25 @@ def _fill_buckets(
     shape, node, bucket, grid = axes.shape, axes.node, boxes.bucket, boxes.grid
     low = _place(shape, node, axis, level, lo)
     size = _place(shape, node, axis, level, hi) - low + 1
-    most = 2 * ((stop - start) // step) + 64
-    for g in range(min(size, most)):
+    most = 2 * (stop - start) + 64
+    for g in range(size if size <= most else 0):
         grid[g, PLACE] = low + g
         grid[g, WEIGHT] = 0
     at = shape[TREE, axis] + level * (shape[START, axis + 1] - shape[START, axis])
-    count = 0
-    i = start
-    while i < stop:
+    for i in range(start, stop):
         place = np.int64(rows.codes[i, axis])
         if level >= 0:
             place = np.int64(node[at + place])  # `_place`, written out
-        bucket[count] = place - low
+        bucket[i - start] = place - low
         if size <= most:
             grid[place - low, WEIGHT] += rows.weight[i]
-        count += 1
-        i += step
     if size > most:  # few rows on a long axis: sorting them beats counting empty places
-        size = _rank(bucket, order, count)
+        size = _rank(bucket, order, stop - start)
         for g in range(size):
             grid[g, PLACE] = low + order[g]
             grid[g, WEIGHT] = 0
-        for at in range(count):
-            grid[bucket[at], WEIGHT] += rows.weight[start + at * step]
+        for i in range(start, stop):
+            grid[bucket[i - start], WEIGHT] += rows.weight[i]
     return size
 
 
@@ -421,7 +415,6 @@ def _best_cut(
     rows: Rows,
     start: int,
     stop: int,
-    step: int,
     axes: Axes,
     tests: Rules | None,
     total: int,
@@ -431,29 +424,22 @@ def _best_cut(
     boxes: Boxes,
     use: Buffers,
 ) -> Cut:
-    """The best cut over all axes.
-
-    Of every so-maniest row, if ``step`` is above 1, which together weigh ``total``. Parts have a weight of
-    ``least``, or of ``small`` where they are children of a tree.
-    """
-    packing = pack(rows.codes, start, stop, step, boxes)
-    count = (stop - start + step - 1) // step
+    """The best cut over all axes into parts of ``least`` rows, or ``small`` for the children of a tree."""
+    packing = pack(rows.codes, start, stop, boxes)
     score, grid = use.score, boxes.grid
     cut = Cut(-1, 0, 0, WHOLE)
     best = np.inf
     for axis in range(axes.weight.size):
-        # A sample does not tell the bounds of a node, but then its corners are tight.
-        lo = boxes.bound[LOWER, axis] if step == 1 else boxes.corner[LOWER, axis]
-        hi = boxes.bound[UPPER, axis] if step == 1 else boxes.corner[UPPER, axis]
+        lo, hi = boxes.bound[LOWER, axis], boxes.bound[UPPER, axis]
         if lo == hi:
             continue
         level = _child_level(axes.shape, axes.node, axis, lo, hi)
-        size = _fill_buckets(rows, start, stop, step, axes, axis, level, lo, hi, boxes, use.order)
+        size = _fill_buckets(rows, start, stop, axes, axis, level, lo, hi, boxes, use.order)
         around = level >= 0 and size <= _FEW
-        halve = divide and level < 0 and step == 1
+        halve = divide and level < 0
         if not halve and not _can_be_cut(grid, size, total, small if around else least, around):
             continue
-        enclose(packing, boxes, count, size)
+        enclose(packing, boxes, stop - start, size)
         middle, halves = _median_cut(grid, axis, total)
         whole = lower = upper = 0.0
         if around:
@@ -462,7 +448,7 @@ def _best_cut(
             whole, lower, upper = _box_costs(axes, packing, boxes, score, size, middle if halve else NONE)
             _score_line(grid, score, size, total, least, whole)
         found = _least(score, size, best)
-        if tests is not None and found >= 0 and step == 1:
+        if tests is not None and found >= 0:
             found = _least_allowed(rows, start, stop, tests, boxes.bucket, use, size, best, around)
         if found >= 0:
             best = score[SCORE, found]
@@ -489,43 +475,15 @@ def _greedy_cut(
     boxes: Boxes,
     use: Buffers,
 ) -> Cut:
-    """The best cut: of a sample of a large node; else with both parts of some size; else any at all."""
+    """The best cut with both parts of some size; else any at all."""
     cut = Cut(-1, 0, 0, WHOLE)
-    step = max((stop - start) // _SAMPLE, 1)
     least = max(small, total // _LOPSIDED)
-    weight, part, child = total, least, small
-    if step > 1:
-        _tighten(rows, start, stop, boxes.corner)
-        weight = 0
-        for at in range((stop - start + step - 1) // step):
-            weight += rows.weight[start + at * step]
-        part, child = weight // _LOPSIDED, weight // _FEW
-    while part > 0:
-        cut = _best_cut(rows, start, stop, step, axes, tests, weight, part, child, divide, boxes, use)
-        if step > 1:
-            if cut.axis >= 0 and _holds(rows, start, stop, tests, small, total, cut, use):
-                break
-            cut = Cut(-1, 0, 0, WHOLE)
-            step, weight, part, child = 1, total, least, small
-        elif cut.axis >= 0:
-            break
-        else:
-            part = small if part > small else 0
-    for j in range(boxes.field.size if step == 1 else 0):
+    while least > 0 and cut.axis < 0:
+        cut = _best_cut(rows, start, stop, axes, tests, total, least, small, divide, boxes, use)
+        least = small if least > small else 0
+    for j in range(boxes.field.size):
         boxes.corner[LOWER, j], boxes.corner[UPPER, j] = boxes.bound[LOWER, j], boxes.bound[UPPER, j]
     return cut
-
-
-@inner
-def _holds(
-    rows: Rows, start: int, stop: int, tests: Rules | None, small: int, total: int, cut: Cut, use: Buffers
-) -> bool:
-    """Whether a cut found on a sample is allowed on all rows."""
-    left = 0
-    for i in range(start, stop):
-        if cut.lo <= rows.codes[i, cut.axis] <= cut.hi:
-            left += rows.weight[i]
-    return min(left, total - left) >= small and _allowed(rows, start, stop, tests, cut, use)
 
 
 @inner
@@ -543,30 +501,28 @@ def _nearest_cut(
 ) -> Cut:
     """On the widest axis that has an allowed cut, the one nearest the median."""
     weight, shape, position, node, node_width = axes
-    corner = boxes.corner
-    _tighten(rows, start, stop, boxes.corner)
+    corner, extent = boxes.corner, boxes.extent
+    _tighten(rows, start, stop, corner)
     for j in range(weight.size):
-        use.tried[j] = False
+        lo, hi = corner[LOWER, j], corner[UPPER, j]
+        extent[j] = -np.inf
+        if lo < hi:
+            extent[j] = weight[j] * width(shape, position, node, node_width, j, lo, hi)
     while True:
         axis = NONE
         widest = -np.inf
         for j in range(weight.size):
-            if corner[LOWER, j] < corner[UPPER, j] and not use.tried[j]:
-                extent = weight[j] * width(
-                    shape, position, node, node_width, j, corner[LOWER, j], corner[UPPER, j]
-                )
-                if extent > widest:
-                    axis = j
-                    widest = extent
+            if extent[j] > widest:
+                axis = j
+                widest = extent[j]
         if axis < 0:
             return Cut(-1, 0, 0, WHOLE)
-        use.tried[axis] = True
+        extent[axis] = -np.inf
         level = NONE if divide else _child_level(shape, node, axis, corner[LOWER, axis], corner[UPPER, axis])
         size = _fill_buckets(
             rows,
             start,
             stop,
-            1,
             axes,
             axis,
             level,
@@ -633,7 +589,7 @@ def _classic_cut(
             return Cut(-1, 0, 0, WHOLE)
         use.tried[axis] = True
         size = _fill_buckets(
-            rows, start, stop, 1, axes, axis, NONE, corner[LOWER, axis], corner[UPPER, axis], boxes, use.order
+            rows, start, stop, axes, axis, NONE, corner[LOWER, axis], corner[UPPER, axis], boxes, use.order
         )
         first = 0
         while grid[first, WEIGHT] == 0:
@@ -722,7 +678,7 @@ def _grower(how: int) -> Callable[..., Any]:
         leaf: NDArray[np.bool_],
         halt: NDArray[np.bool_],
         deep: bool,
-    ) -> tuple[int, int]:
+    ) -> tuple[int, int, Cut]:
         count = stop - start
         d = axes.weight.size
         buckets = _most_buckets(axes, count)
@@ -754,6 +710,7 @@ def _grower(how: int) -> Callable[..., Any]:
         waiting = 1
         nodes = 0
         first_middle = stop
+        first_cut = Cut(-1, 0, 0, WHOLE)
         while waiting > 0 and not halt[0]:
             waiting -= 1
             first, last = todo[waiting, 0], todo[waiting, 1]
@@ -775,6 +732,7 @@ def _grower(how: int) -> Callable[..., Any]:
                 middle = _part(rows, first, last, cut, spare)
             if nodes == 0:
                 first_middle = middle
+                first_cut = cut
             nodes += 1
             if middle == last:
                 leaf[first] = True
@@ -796,7 +754,7 @@ def _grower(how: int) -> Callable[..., Any]:
             waiting += 2
             if not deep:
                 break
-        return nodes, first_middle
+        return nodes, first_middle, first_cut
 
     return entry(grow)
 
@@ -817,7 +775,7 @@ def grow(
     leaf: NDArray[np.bool_],
     halt: NDArray[np.bool_],
     deep: bool,
-) -> tuple[int, int]:
+) -> tuple[int, int, Cut]:
     """Partition a node down to its leaves, or cut it once if not ``deep``.
 
     ``leaf`` is marked where each leaf begins.
@@ -834,10 +792,10 @@ def grow(
 
     Returns
     -------
-    nodes visited, and where the right side of the first cut begins (``stop`` if there was none)
+    nodes visited; where the right side of the first cut begins (``stop`` if there was none); that cut
     """
     tests = rules if rules.limit.size > 0 else None
-    nodes, middle = KERNELS[how](
+    nodes, middle, cut = KERNELS[how](
         rows, start, stop, axes, tests, rules.values, rules.size, divide, bounds_of, leaf, halt, deep
     )
-    return int(nodes), int(middle)
+    return int(nodes), int(middle), Cut(*cut)

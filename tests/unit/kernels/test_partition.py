@@ -52,7 +52,7 @@ def partition(problem, table, how, divide=False):
     root[:, 1] = [domain.size - 1 for domain in problem.domains]
     halt = np.zeros(1, np.bool_)
     rules = problem.rules(table)
-    nodes, _ = grow(rows, 0, leaf.size, problem.axes(), rules, how, divide, root, leaf, halt, True)
+    nodes, _, _ = grow(rows, 0, leaf.size, problem.axes(), rules, how, divide, root, leaf, halt, True)
     starts = [*np.flatnonzero(leaf).tolist(), leaf.size]
     assert starts[0] == 0
     leaves = [rows.ident[first:last].tolist() for first, last in pairwise(starts)]
@@ -289,7 +289,7 @@ def test_a_halted_kernel_ends(code):
     leaf = np.zeros(table.weight.size, np.bool_)
     box = np.zeros((3, 2, 3), np.int64)
     halted = np.ones(1, np.bool_)
-    nodes, _ = grow(
+    nodes, _, _ = grow(
         rows, 0, leaf.size, problem.axes(), problem.rules(table), GREEDY, False, box, leaf, halted, True
     )
     assert (nodes, leaf.any()) == (0, False)
