@@ -18,7 +18,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "shoal"
 # A room may import from its own line and from the lines above it.
 LAYERS = (
     ("errors", "kernels"),
-    ("files", "parameters"),
+    ("files", "parameters", "progress"),
     ("domain", "hierarchies", "samples"),
     ("table", "frequency"),
     ("encoding", "recoding", "privacy", "loss"),

@@ -32,6 +32,8 @@ class Proposal:
     """``lo`` and ``hi``, [classes, d] each; -1 in a flat column stands for the set of the values present."""
     nodes: int | None = None
     """How many states the search looked at."""
+    cuts: int | None = None
+    """How often it cut off states unseen because none of them could be of use."""
     optimal: bool | None = None
     """Whether no permitted table has less loss; None where nothing is claimed."""
     lower_bound: float | None = None
@@ -39,7 +41,8 @@ class Proposal:
     solutions: int | None = None
     """How many tables share the least loss."""
     search_space: float | None = None
-    """How many tables there are to choose from."""
+    """How many tables there are to choose from; None where that is too large for a float."""
+    search_space_log10: float | None = None
     notes: tuple[str, ...] = ()
     """What the user should know about the search."""
     alternatives: tuple[Proposal, ...] = ()

@@ -65,7 +65,8 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
     source : path, frame or Table, optional
         What to anonymize; ``recipe.input`` by default.
     on_progress : callable, optional
-        Called with what is being done and how much of it is (0 to 1).
+        Called with what is being done and how much of it is (0 to 1). What is being done is a text; where a
+        search has figures to tell, it is a ``Stage``, a text that has ``figures``.
     """
     clock = _Clock(on_progress)
     if recipe.output is not None:
@@ -368,10 +369,12 @@ def _report(
         },
         seed=recipe.seed,
         nodes=proposal.nodes,
+        cuts=proposal.cuts,
         optimal=proposal.optimal,
         lower_bound=proposal.lower_bound,
         solutions=proposal.solutions,
         search_space=proposal.search_space,
+        search_space_log10=proposal.search_space_log10,
         history=proposal.history,
         warnings=(*subject.warnings, *((matching.WARNING,) if _by_matching(recipe) else ())),
         notes=(*_order_note(recipe, problem.domains), *proposal.notes),

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from shoal.algorithms.mingen import class_rows, first_classes, matching_k, rowwise
+from shoal.algorithms.mingen import by_cheapest_cells, class_rows, first_classes, matching_k, rowwise
 from shoal.algorithms.problem import Problem, Progress, silent
 from shoal.encoding import CategoryOrder
 from shoal.errors import RecipeError
 from shoal.exact import coverage, matching
 from shoal.exact.budget import Budget
-from shoal.exact.evolution import Classes, Picks, Plan, evolve
+from shoal.exact.evolution import Classes, Picks, Plan, Population, Watch, evolve
 from shoal.exact.options import TIE, Ints, Space
 from shoal.frequency import CodedRows, FrequencyTable
 from shoal.kernels.rules import Rules
 from shoal.parameters import check
+from shoal.progress import Figures
 from shoal.recoding import Proposal
 
 History = tuple[tuple[float, float], ...]
@@ -90,10 +91,11 @@ class _Run:
 
     def by_matching(self, k: int) -> Proposal:
         """Evolve a small table row by row."""
-        rows = [row.solving() for row in coverage.choices(self.space, k)]
+        rows = [row.solving() for row in coverage.choices(self.space, k, self.budget)]
         bound = matching.lower_bound(rows, k)
         population = Picks(rows, k, self.settings.population, self.problem.seed)
-        history = evolve(population, self._plan(1.0), bound, self._watch(bound))
+        plan = self._plan(1.0)
+        history = evolve(population, plan, bound, self._watch(population, plan, bound))
         picked = enumerate(population.picks[0])
         boxes = [
             next(coverage.boxes(self.space, i, rows[i].cover[at], float(rows[i].cost[at])))
@@ -108,31 +110,37 @@ class _Run:
         histories, classes = [], 0
         blocks = list(_blocks(start))
         bound = class_rows(self.problem, self.space).row_bound() if len(blocks) == 1 else None
-        for rows in blocks:
+        for number, rows in enumerate(blocks):
             plan = self._plan(min(1.0, _BLOCK / start.size) if len(blocks) > 1 else 1.0)
             rules, begin = self._rules(rows), np.unique(start[rows], return_inverse=True)[1]
             population = Classes(
                 self.space, rules, begin.astype(np.int64), self.settings.population, self.problem.seed, rows
             )
-            histories.append(
-                evolve(population, plan, -np.inf if bound is None else bound, self._watch(bound))
-            )
+            watch = self._watch(population, plan, bound, (number, len(blocks)))
+            histories.append(evolve(population, plan, -np.inf if bound is None else bound, watch))
             class_of[rows] = population.of[0] + classes
             classes += int(population.of[0].max()) + 1
-        found = Proposal(self.table, class_of.astype(np.int32), self._cells(class_of))
+        found = by_cheapest_cells(self.table, self.space, class_of)
         return self._described(found, _together(histories), bound)
 
     def _plan(self, share: float) -> Plan:
         generations = max(1, round(self.settings.generations * share))
         return Plan(generations, self.settings.mutation_rate, self.settings.patience)
 
-    def _watch(self, bound: float | None) -> Callable[[float], bool]:
-        def over(best: float) -> bool:
-            self.budget.visit()
-            self.budget.tell("evolving", best, bound)
+    def _watch(
+        self, population: Population, plan: Plan, bound: float | None, block: tuple[int, int] = (0, 1)
+    ) -> Watch:
+        """Count tables and tell every generation; losses are those of the block."""
+        number, blocks = block
+        doing = "evolving" if blocks == 1 else f"evolving block {number + 1} of {blocks}"
+
+        def watch(generation: int, best: float, mean: float) -> bool:
+            self.budget.visit(population.bred if generation else 0)
+            done = (number + generation / plan.generations) / blocks
+            self.budget.tell(doing, Figures(best, mean, bound, generation), done)
             return self.budget.over
 
-        return over
+        return watch
 
     def _rules(self, rows: Ints) -> Rules:
         """The privacy goal for some of the rows."""
@@ -145,23 +153,10 @@ class _Run:
         )
         return self.problem.rules(some.one_by_one(in_order=True))
 
-    def _cells(self, class_of: Ints) -> tuple[Ints, Ints] | None:
-        """The cheapest cells of each class, where these are not the narrowest."""
-        if all(column.narrow for column in self.space.columns):
-            return None
-        order = np.argsort(class_of, kind="stable")
-        groups = np.split(order, np.cumsum(np.bincount(class_of))[:-1])
-        ends = np.array(
-            [[column.best(column.code[group])[1][0] for column in self.space.columns] for group in groups]
-        )
-        return ends[:, :, 0], ends[:, :, 1]
-
     def _described(self, proposal: Proposal, history: History, bound: float | None) -> Proposal:
         scale, (best, _) = self.space.scale, history[-1]
         reached = bound is not None and best <= bound + TIE
-        notes = [
-            f"{len(history) - 1} generations, loss from {history[0][0] * scale:.6g} to {best * scale:.6g}"
-        ]
+        notes = []
         if self.settings.semantics == "matching" and proposal.cells is None:
             notes.append(
                 f"tables of more than {coverage.ROWS} rows evolve class by class, whatever the semantics"

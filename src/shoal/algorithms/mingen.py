@@ -16,12 +16,13 @@ from shoal.algorithms.problem import Problem, Progress, silent
 from shoal.encoding import CategoryOrder
 from shoal.errors import GoalNotMet, RecipeError
 from shoal.exact import classes, coverage, matching
-from shoal.exact.budget import Budget, gap
-from shoal.exact.evolution import Classes, Picks, Plan, evolve
+from shoal.exact.budget import Budget
+from shoal.exact.evolution import Classes, Picks, Plan, Watch, evolve
 from shoal.exact.options import Ints, Space
 from shoal.frequency import FrequencyTable
 from shoal.parameters import check
 from shoal.privacy import KAnonymity
+from shoal.progress import Figures
 from shoal.recoding import Proposal
 
 _ROWS = 200  # distinct rows up to which an exact search is worth its time
@@ -101,14 +102,7 @@ class _Found:
 
 def _described(settings: MinGen, problem: Problem, space: Space, budget: Budget, found: _Found) -> Proposal:
     size = space.size()
-    notes = [f"{budget.nodes:,} states were looked at, of a space of {_power(size)} tables"]
-    if budget.nodes:
-        notes[0] += f": {_power(size // budget.nodes)} times fewer"
-    if not found.proved:
-        least = gap(found.cost, found.bound)
-        notes.append(f"not proved optimal: the least loss may be up to {least:.2%} lower")
-    if found.proved and found.count is None:
-        notes.append("the optimal tables were not counted: there are too many, or the table is too large")
+    notes = []
     if problem.suppress > 0:
         notes.append("mingen suppresses no rows; the optimum is among the tables that keep them all")
     if not all(model.by_class for model in problem.models):
@@ -126,17 +120,25 @@ def _described(settings: MinGen, problem: Problem, space: Space, budget: Budget,
     return replace(
         first,
         nodes=budget.nodes,
-        optimal=found.proved,
-        lower_bound=min(found.bound, found.cost) * space.scale,
+        cuts=budget.cuts,
+        optimal=bool(found.proved),
+        lower_bound=float(min(found.bound, found.cost) * space.scale),
         solutions=None if found.count is None else round(found.count),
         search_space=float(size) if size < _LARGEST else None,
+        search_space_log10=log10(size),
         notes=tuple(notes),
         alternatives=found.tables[1:],
     )
 
 
-def _power(number: int) -> str:
-    return f"{number:,}" if number < 10**6 else f"10^{int(log10(number))}"
+def _guessing(budget: Budget) -> Watch:
+    """Tell how the evolution of a first table goes, and end it with the time."""
+
+    def watch(generation: int, best: float, mean: float) -> bool:
+        budget.tell("evolving a first table", Figures(best, mean, generation=generation))
+        return budget.over
+
+    return watch
 
 
 # By matching.
@@ -147,11 +149,11 @@ def _by_matching(
 ) -> _Found:
     k = matching_k(problem, "mingen")
     try:
-        rows = coverage.choices(space, k)
+        rows = coverage.choices(space, k, budget)
     except coverage.TooManyError:
-        return _classes_by_matching(problem, table, space)
+        return _classes_by_matching(problem, table, space, budget)
     guess = Picks([row.solving() for row in rows], k, 20, problem.seed)
-    evolve(guess, _GUESS, -np.inf, lambda best: budget.over)
+    evolve(guess, _GUESS, -np.inf, _guessing(budget))
     start = matching.translated(guess.picks[0], [row.solving() for row in rows], rows)
     best = matching.optimum(rows, k, start, budget)
     best = matching.all_optima(rows, k, best, settings.limit, budget)
@@ -174,17 +176,12 @@ def matching_k(problem: Problem, algorithm: str) -> int:
     return k
 
 
-def _classes_by_matching(problem: Problem, table: FrequencyTable, space: Space) -> _Found:
+def _classes_by_matching(problem: Problem, table: FrequencyTable, space: Space, budget: Budget) -> _Found:
     """What can be said of a table whose rows have too many options: classes are permitted by matching too."""
     rows = class_rows(problem, space)
-    best = _start(problem, space, rows)
-    return _Found(
-        (_classwise(table, [(group, rows.boxes(group)[0]) for group in best.groups]),),
-        best.cost,
-        rows.row_bound(),  # a row that covers k rows costs as much as any pair of them, matching or not
-        False,
-        None,
-    )
+    best = _start(problem, space, rows, budget)
+    # A row that covers k rows costs as much as any pair of them, matching or not.
+    return _one_division(best, table, rows, rows.row_bound())
 
 
 def _tables(
@@ -218,13 +215,32 @@ def _by_classes(
         raise GoalNotMet("the goal cannot be met: not even the whole table as one class satisfies it")
     if space.rows <= classes.FEW and budget.nodes_left >= 1 << space.rows:
         best, tables = classes.by_subsets(rows, settings.limit, budget)
+        if not tables:
+            return _one_division(_start(problem, space, rows, budget), table, rows, best.bound)
         proposals = tuple(_classwise(table, each) for each in tables)
         return _Found(proposals, best.cost, best.bound, rows.countable, best.count)
-    best = _start(problem, space, rows)
+    best = _start(problem, space, rows, budget)
     if classes.FEW < space.rows <= classes.MANY and not budget.over:
         best = classes.by_columns(rows, best, budget)
-    groups = [(group, rows.boxes(group)[0]) for group in best.groups]
-    return _Found((_classwise(table, groups),), best.cost, best.bound, best.proved, None)
+    return replace(_one_division(best, table, rows, best.bound), proved=best.proved)
+
+
+def _one_division(best: classes.Division, table: FrequencyTable, rows: classes.Rows, bound: float) -> _Found:
+    """One division, of which no more is known than a bound."""
+    class_of = np.empty(table.weight.size, np.int64)
+    for number, group in enumerate(best.groups):
+        class_of[list(group)] = number
+    return _Found((by_cheapest_cells(table, rows.space, class_of),), best.cost, bound, False, None)
+
+
+def by_cheapest_cells(table: FrequencyTable, space: Space, class_of: Ints) -> Proposal:
+    """A proposal of classes with the cheapest cells of each, which mostly are the narrowest."""
+    if all(column.narrow for column in space.columns):
+        return Proposal(table, class_of.astype(np.int32))
+    order = np.argsort(class_of, kind="stable")
+    groups = np.split(order, np.cumsum(np.bincount(class_of))[:-1])
+    ends = np.array([[column.best(column.code[group])[1][0] for column in space.columns] for group in groups])
+    return Proposal(table, class_of.astype(np.int32), (ends[:, :, 0], ends[:, :, 1]))
 
 
 def class_rows(problem: Problem, space: Space) -> classes.Rows:
@@ -251,14 +267,14 @@ def _allowed(problem: Problem, groups: Sequence[classes.Group]) -> NDArray[np.bo
     return problem.suffices(np.repeat(np.arange(len(groups)), size), member, len(groups))
 
 
-def _start(problem: Problem, space: Space, rows: classes.Rows) -> classes.Division:
+def _start(problem: Problem, space: Space, rows: classes.Rows, budget: Budget) -> classes.Division:
     """A first division: Mondrian's, improved by a short evolution."""
     of = first_classes(problem)
     if space.rows > classes.MANY:
         return _division(rows, of)
     rules = problem.rules(problem.rows.one_by_one(in_order=True))
     population = Classes(space, rules, of, 20, problem.seed)
-    evolve(population, _GUESS, -np.inf, lambda best: False)
+    evolve(population, _GUESS, -np.inf, _guessing(budget))
     return _division(rows, population.of[0])
 
 

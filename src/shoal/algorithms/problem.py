@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,10 @@ from shoal.frequency import CodedRows, FrequencyTable
 from shoal.kernels.axes import LEVELS, START, TREE, Axes
 from shoal.kernels.rules import Rules, assemble
 from shoal.privacy import Counts, Model, Scale, Sensitive
+from shoal.progress import Progress, silent
 from shoal.recoding import Proposal
 
-Progress: TypeAlias = Callable[[str, float], None]
-"""Called with what is being done and how much of it is (0 to 1)."""
-
-
-def silent(doing: str, done: float) -> None:
-    """Report progress to nobody."""
+__all__ = ["Algorithm", "Problem", "Progress", "silent"]
 
 
 @dataclass(frozen=True, eq=False)

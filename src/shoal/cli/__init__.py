@@ -199,7 +199,7 @@ def anonymize(
     if recipe_out:
         with whole_file(recipe_out) as stream:
             stream.write(recipe.to_toml(recipe_out.parent).encode())
-    show(_with_reading(release.report, seconds), as_json, quiet)
+    show(_with_reading(release.report, seconds), as_json, quiet, release.solutions)
 
 
 def _with_reading(report: Report, seconds: float) -> Report:
@@ -333,7 +333,7 @@ def run(
         check_writable(settings.output, [recipe])
     with progress(quiet) as on_progress:
         release = run_recipe(settings, on_progress=on_progress)
-    show(release.report, as_json, quiet)
+    show(release.report, as_json, quiet, release.solutions)
 
 
 @app.command(cls=_Command)

@@ -16,6 +16,9 @@ from shoal.files import discard_unfinished
 
 Command = Callable[[Sequence[str]], object]
 
+_drawn = [1]
+"""Lines that a progress bar takes up; read by a signal handler, which can take no lock to ask the bar."""
+
 
 def attempt(command: Command, arguments: Sequence[str]) -> tuple[int, str]:
     """Run a command to its end, whatever that is; returns the exit code and what is to be said about it."""
@@ -69,11 +72,17 @@ def _give_up_unwritten() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def lines_drawn(lines: int) -> None:
+    """Remember how many lines are to be cleared if the command is interrupted."""
+    _drawn[0] = lines
+
+
 def _leave(number: int, frame: Any) -> NoReturn:
     """End the process without waiting for any thread."""
     discard_unfinished()
-    # A progress bar may have hidden the cursor and left its line.
-    tidy = "\r\x1b[2K\x1b[?25h" if sys.stderr.isatty() else ""
+    # A progress bar may have hidden the cursor and left its lines.
+    lines = "\r\x1b[2K" + "\x1b[1A\x1b[2K" * (_drawn[0] - 1)
+    tidy = f"{lines}\x1b[?25h" if sys.stderr.isatty() else ""
     with suppress(OSError):  # nobody may be listening any more
         os.write(2, f"{tidy}interrupted; no unfinished file is left behind\n".encode())
     os._exit(130)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import typer
 from numba.core.event import Listener, install_listener
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
+from rich.table import Column
+from rich.text import Text
 
+from shoal.cli import process
+from shoal.progress import Figures, Progress, Stage, silent
 from shoal.report import Report
-from shoal.report.terminal import show_report
-
-Progress = Callable[[str, float], None]
+from shoal.report.terminal import percent, show_report
 
 
 def console(stderr: bool = False) -> Console:
@@ -28,14 +31,55 @@ def progress(hidden: bool) -> Iterator[Progress]:
     """A bar on standard error while something takes long, when somebody is looking."""
     screen = console(stderr=True)
     if hidden or not screen.is_terminal:
-        yield lambda doing, done: None
+        yield silent
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Bar(*columns, console=screen, transient=True) as bar:
-        task = bar.add_task("starting", total=1.0)
-        compiling = _Compiling(lambda: bar.update(task, description="compiling, once on a machine"))
+    with _View(screen) as view:
+        compiling = _Compiling(lambda: view.name("compiling, once on a machine"))
         with install_listener("numba:compile", compiling):
-            yield lambda doing, done: bar.update(task, description=doing, completed=done)
+            yield view.tell
+
+
+class _View(Bar):
+    """A bar, and below it how the search stands where it has figures to tell."""
+
+    def __init__(self, screen: Console) -> None:
+        self._figures: Figures | None = None
+        doing = TextColumn("{task.description}", table_column=Column(no_wrap=True))
+        columns = (SpinnerColumn(), doing, BarColumn(30), TimeElapsedColumn())
+        super().__init__(*columns, console=screen, transient=True)
+        self._task = self.add_task("starting", total=1.0)
+
+    def name(self, doing: str) -> None:
+        """Say what is being done."""
+        self.update(self._task, description=doing)
+
+    def tell(self, doing: str, done: float) -> None:
+        """Say what is being done and how much of it is."""
+        self._figures = doing.figures if isinstance(doing, Stage) else None
+        process.lines_drawn(1 if self._figures is None else 2)
+        # To rich a task that was finished once is finished: its clock would stand still.
+        self.update(self._task, description=str(doing), completed=min(done, 0.999))
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """What rich draws, many times a second."""
+        yield self.make_tasks_table(self.tasks)
+        if self._figures is not None:
+            line = Text.from_markup(figures_line(self._figures), overflow="ellipsis")
+            line.no_wrap = True  # an interrupt has to know how many lines there are
+            yield Padding(line, (0, 0, 0, 2))
+
+
+def figures_line(figures: Figures) -> str:
+    """How a search stands, in the markup of rich."""
+    told = [("best", figures.best), ("mean", figures.mean), ("bound", figures.bound)]
+    parts = [f"[dim]{name}[/] {loss:.4f}" for name, loss in told if loss is not None]
+    if figures.generation is not None:
+        parts.insert(0, f"[dim]generation[/] {figures.generation:,}")
+    if figures.gap is not None:
+        parts.append(f"[dim]gap[/] {percent(figures.gap)}")
+    if figures.states is not None and figures.generation is None:
+        parts.append(f"{figures.states:,} [dim]states[/] · {figures.rate or 0:,.0f}[dim]/s[/]")
+    return " [dim]·[/] ".join(parts)
 
 
 class _Compiling(Listener):
@@ -51,9 +95,9 @@ class _Compiling(Listener):
         pass
 
 
-def show(report: Report, as_json: bool, quiet: bool) -> None:
-    """Show the report of a run."""
+def show(report: Report, as_json: bool, quiet: bool, tables: Sequence[object] = ()) -> None:
+    """Show the report of a run, and the tables that a search for optimal ones listed."""
     if as_json:
         typer.echo(json.dumps(report.to_dict()))
     elif not quiet:
-        show_report(console(), report)
+        show_report(console(), report, tables)

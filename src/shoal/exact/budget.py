@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
-Progress = Callable[[str, float], None]
+from shoal.kernels.compiled import seconds_compiling
+from shoal.progress import Figures, Progress, Stage, silent
+
+
+def _now() -> float:
+    """A clock that stands still while kernels are compiled: else the first run would end unfinished."""
+    return perf_counter() - seconds_compiling()
 
 
 @dataclass(eq=False)
@@ -15,18 +20,23 @@ class Budget:
 
     seconds: float | None = None
     iterations: int | None = None
-    on_progress: Progress = lambda doing, done: None
+    on_progress: Progress = silent
     scale: float = 1.0
     """Losses are told as this times a sum of costs."""
+    whole: Budget | None = None
+    """What this is a part of."""
     nodes: int = 0
     """States looked at so far."""
-    begin: float = field(default_factory=perf_counter)
+    cuts: int = 0
+    """How often something was cut off because nothing below it could be of use."""
+    begin: float = field(default_factory=_now)
+    _doing: str = ""
     _told: float = 0.0
 
     @property
     def spent(self) -> float:
-        """Seconds since the beginning."""
-        return perf_counter() - self.begin
+        """Seconds since the beginning, without those in which kernels were compiled."""
+        return _now() - self.begin
 
     @property
     def seconds_left(self) -> float:
@@ -44,43 +54,41 @@ class Budget:
         return self.nodes_left == 0 or self.seconds_left == 0.0
 
     def part(self, share: float) -> Budget:
-        """A budget of some of the time that is left; its states count for themselves."""
+        """A budget of some of the time that is left; its states are also this one's."""
         seconds = None if self.seconds is None else self.seconds_left * share
         nodes = None if self.iterations is None else self.nodes_left
-        return Budget(seconds, nodes, self.on_progress, self.scale)
+        return Budget(seconds, nodes, self.on_progress, self.scale, self)
 
-    def visit(self, nodes: int = 1) -> bool:
-        """Count states; False if there are none left."""
+    def visit(self, nodes: int = 1, cuts: int = 0) -> bool:
+        """Count states, and what was cut off beside them; False if there are no states left."""
         self.nodes += nodes
+        self.cuts += cuts
+        if self.whole is not None:
+            self.whole.visit(nodes, cuts)
         return not self.over
 
-    def tell(self, doing: str, best: float | None, bound: float | None, every: float = 0.1) -> None:
-        """Say how far the search is, at most every so many seconds."""
-        if self.spent - self._told < every:
-            return
-        self._told = self.spent
-        parts = [doing]
-        if best is not None:
-            parts.append(f"best {best * self.scale:.4f}")
-        if bound is not None:
-            parts.append(f"bound {bound * self.scale:.4f}")
-        if best is not None and bound is not None:
-            parts.append(f"gap {gap(best, bound):.1%}")
-        if self.nodes:
-            parts.append(f"{self.nodes:,} states, {self.nodes / max(self.spent, 1e-9):,.0f} per second")
-        self.on_progress(", ".join(parts), self._done(best, bound))
+    def tell(self, doing: str, known: Figures, done: float | None = None, every: float = 0.1) -> None:
+        """Say how the search stands, in one stage at most every so many seconds.
 
-    def _done(self, best: float | None, bound: float | None) -> float:
-        shares = [0.0]
-        if self.seconds:
-            shares.append(self.spent / self.seconds)
-        if self.iterations:
-            shares.append(self.nodes / self.iterations)
-        if best is not None and bound is not None:
-            shares.append(1 - gap(best, bound))
-        return min(max(shares), 1.0)
+        Losses are known as sums of costs.
+        """
+        if self.whole is not None:
+            self.whole.tell(doing, known, done, every)
+        elif doing != self._doing or self.spent - self._told >= every:
+            self._doing, self._told = doing, self.spent
+            share = self._done(known) if done is None else done
+            self.on_progress(Stage(doing, self._figures(known)), min(share, 1.0))
 
+    def _figures(self, known: Figures) -> Figures:
+        best, mean, bound = (
+            None if cost is None else cost * self.scale for cost in (known.best, known.mean, known.bound)
+        )
+        told = replace(known, best=best, mean=mean, bound=bound)
+        if not self.nodes:
+            return told
+        return replace(told, states=self.nodes, rate=self.nodes / max(self.spent, 1e-9))
 
-def gap(best: float, bound: float) -> float:
-    """How far the best may be above the least, as a share of the best."""
-    return max(best - bound, 0.0) / max(abs(best), 1e-12)
+    def _done(self, known: Figures) -> float:
+        time = self.spent / self.seconds if self.seconds else 0.0
+        states = self.nodes / self.iterations if self.iterations else 0.0
+        return max(time, states, 0.0 if known.gap is None else 1 - known.gap)

@@ -18,6 +18,7 @@ from shoal.exact.budget import Budget
 from shoal.exact.options import PRESENT, TIE, Floats, Ints, Space
 from shoal.exact.solver import Answer, Programme, relax, solve
 from shoal.kernels.groups import Costs, divide, group_costs, multiplicity, pair_costs, worthwhile
+from shoal.progress import Figures
 
 Group = tuple[int, ...]
 Box = tuple[tuple[int, int], ...]
@@ -107,25 +108,27 @@ def by_subsets(rows: Rows, limit: int, budget: Budget) -> tuple[Division, list[l
 
     Returns
     -------
-    the division with the number of optimal tables, and ``limit`` of these tables
+    the division with the number of optimal tables, and ``limit`` of these tables; there may be none, and no
+    division but a bound, where two allowed groups need not be allowed as one
     """
     n = rows.space.rows
     masks = np.arange(1 << n)
     member = (masks[:, None] >> np.arange(n)) & 1 == 1
     size = member.sum(axis=1)
     cost, ways = _subset_costs(rows.space, member)
+    budget.tell("dividing sets of rows", Figures())
     groups = [tuple(np.flatnonzero(row).tolist()) for row in member[1:]]
     allowed = np.concatenate(([False], rows.allowed(groups)))
     value = np.where(allowed, cost * size, np.inf)
     value[0] = 0.0
     best, number = divide(value, multiplicity(allowed) * ways, TIE)
-    budget.visit(masks.size)
+    budget.visit(masks.size, int(np.count_nonzero(~allowed[1:])))
     tables = list(_tables(rows, value, best, limit))
     count: float | None = float(number[-1])
     if any(column.sets for column in rows.space.columns):
         # A part of a class may release a smaller set, so multiplicities do not count: list all or none.
         count = float(len(tables)) if len(tables) < limit else None
-    division = tuple(group for group, _ in tables[0])
+    division = tuple(group for group, _ in tables[0]) if tables else ()
     least = float(best[-1])
     return Division(division, least, least, count if rows.countable else None), tables
 
@@ -190,9 +193,7 @@ def by_columns(rows: Rows, start: Division, budget: Budget) -> Division:
     to the solver.
     """
     master = _Master(rows, start)
-    pricing = budget.part(0.5)
-    bound = master.generate(pricing)
-    budget.visit(pricing.nodes)
+    bound = master.generate(start.cost, budget.part(0.5))
     found = master.best_of_known(start, bound, budget)
     if found.proved or budget.over or not rows.by_size:
         return found  # with other models an optimum may need larger groups than are searched
@@ -255,7 +256,7 @@ class _Master:
     ) -> tuple[list[Group], float, bool]:
         """Groups whose reduced cost is below ``below``; the least; and whether all were searched."""
         order = np.argsort(-self.price, kind="stable")
-        found, _, least, nodes = worthwhile(
+        found, least, nodes, cut = worthwhile(
             self.costs,
             self.codes[order],
             self.times[order],
@@ -267,13 +268,14 @@ class _Master:
             capacity,
             min(_PARTS, budget.nodes_left),
         )
-        budget.visit(abs(nodes))
+        budget.visit(abs(nodes), cut)
         groups = [tuple(sorted(order[group[group >= 0]].tolist())) for group in found]
         return groups, float(least), nodes >= 0
 
-    def generate(self, budget: Budget) -> float:
+    def generate(self, best: float, budget: Budget) -> float:
         """Solve the relaxation over all groups there are; returns the best lower bound that was proved."""
         while True:
+            budget.tell("pricing groups", Figures(best, bound=self.bound))
             relaxed = relax(replace_upper(self.programme([*self.known])))
             self.price = relaxed.price
             groups, least, complete = self.search(-TIE, True, 50_000, budget)
@@ -281,7 +283,6 @@ class _Master:
                 # No more than rows / least groups can each lower the value by the least reduced cost.
                 slack = least * (self.rows.space.rows // self.rows.least)
                 self.bound = max(self.bound, relaxed.value + slack)
-            budget.tell("pricing groups", None, self.bound)
             if budget.over or not self.add(groups):
                 return self.bound
 
@@ -290,9 +291,7 @@ class _Master:
         if start.cost <= bound + _SLACK:
             return replace(start, bound=min(bound, start.cost))
         groups = [group for group, fine in zip(self.known, self._allowed([*self.known]), strict=True) if fine]
-        part = budget.part(0.5)
-        answer = self._solve(groups, start, part)
-        budget.visit(part.nodes)
+        answer = self._solve(groups, start, budget.part(0.5))
         return self._better(answer, groups, start, bound)
 
     def finish(self, best: Division, budget: Budget) -> Division:
@@ -309,7 +308,8 @@ class _Master:
     def _solve(self, groups: Sequence[Group], best: Division, budget: Budget) -> Answer:
         if not groups:
             return Answer(None, -np.inf, 0, False)
-        return solve(self.programme(groups), budget, lambda: budget.tell("solving", best.cost, self.bound))
+        figures = Figures(best.cost, bound=self.bound)
+        return solve(self.programme(groups), budget, figures)
 
     def _better(self, answer: Answer, groups: Sequence[Group], best: Division, bound: float) -> Division:
         if answer.x is not None:

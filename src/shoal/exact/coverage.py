@@ -12,8 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.exact.budget import Budget
 from shoal.exact.options import TIE, Floats, Ints, Options, Space
 from shoal.kernels.coverage import undominated
+from shoal.progress import Figures
 
 Words = NDArray[np.uint64]
 Box = tuple[tuple[int, int], ...]
@@ -26,7 +28,7 @@ ROWS = 64
 
 
 class TooManyError(Exception):
-    """There are more rows, or options of a row, than can be handled."""
+    """There are more rows, or options of a row, than can be handled, or handled in time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +69,7 @@ def counts(words: Words) -> Ints:
     return np.asarray(np.bitwise_count(words).sum(axis=1), np.int64)
 
 
-def choices(space: Space, k: int) -> list[Choices]:
+def choices(space: Space, k: int, budget: Budget) -> list[Choices]:
     """The options of every row that cover at least ``k`` rows; rows with equal codes share theirs.
 
     Raises
@@ -80,6 +82,9 @@ def choices(space: Space, k: int) -> list[Choices]:
     made: dict[tuple[int, ...], Choices] = {}
     for row in map(tuple, space.codes.tolist()):
         if row not in made:
+            budget.tell("options of each row", Figures(), len(made) / space.rows)
+            if budget.seconds_left == 0:
+                raise TooManyError
             made[row] = _of_row(space, covers, row, k)
     return [made[row] for row in map(tuple, space.codes.tolist())]
 

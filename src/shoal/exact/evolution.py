@@ -26,6 +26,11 @@ class Population(Protocol):
 
     costs: Floats
 
+    @property
+    def bred(self) -> int:
+        """Number of children in a generation."""
+        ...
+
     def next(self, mutation: float) -> None:
         """Breed a generation."""
         ...
@@ -50,9 +55,18 @@ class Picks:
         settle(self.genes, self.picks, self.costs, self.state)
         self._sort()
 
+    @property
+    def bred(self) -> int:
+        """All but the best tenth."""
+        return self.costs.size - self._kept
+
+    @property
+    def _kept(self) -> int:
+        return -(-self.costs.size // 10)
+
     def next(self, mutation: float) -> None:
         """Keep the best tenth and replace the others."""
-        breed(self.genes, self.picks, self.costs, -(-self.costs.size // 10), mutation, self.state)
+        breed(self.genes, self.picks, self.costs, self._kept, mutation, self.state)
         self._sort()
 
     def _sort(self) -> None:
@@ -80,6 +94,11 @@ class Classes:
         breed_classes(self.matter, start[None, :], self.of, self.costs, -1.0, 100 * n, self.state)
         self.costs += self.always * n
 
+    @property
+    def bred(self) -> int:
+        """Fewer where the table is large."""
+        return len(self.children)
+
     def next(self, mutation: float) -> None:
         """Breed children; of them and their parents the best survive, no two of one cost."""
         costs = np.empty(self.children.shape[0])
@@ -102,10 +121,12 @@ class Plan:
     patience: int
 
 
-def evolve(
-    population: Population, plan: Plan, bound: float, over: Callable[[float], bool]
-) -> tuple[tuple[float, float], ...]:
-    """Breed until the bound is reached, nothing improves for long, or it is over.
+Watch = Callable[[int, float, float], bool]
+"""Is told the generation, its best and its mean cost before the next one; True ends the evolution."""
+
+
+def evolve(population: Population, plan: Plan, bound: float, watch: Watch) -> tuple[tuple[float, float], ...]:
+    """Breed until the bound is reached, nothing improves for long, or whoever watches ends it.
 
     The chance of a mutation is m/(m + 100), where m begins at the mutation rate and doubles every tenth of
     the run. Returns the best and the mean cost after each generation.
@@ -113,8 +134,9 @@ def evolve(
     history = [_figures(population)]
     improved = 0
     for generation in range(1, plan.generations + 1):
-        best = history[-1][0]
-        if best <= bound + TIE or generation - improved > plan.patience or over(best):
+        best, mean = history[-1]
+        stale = generation - improved > plan.patience
+        if watch(generation - 1, best, mean) or stale or best <= bound + TIE:
             break
         m = plan.mutation_rate * 2 ** ((generation - 1) * 10 // plan.generations)
         population.next(m / (m + 100))

@@ -22,6 +22,7 @@ from shoal.exact.coverage import Choices, Words, truths
 from shoal.exact.options import TIE, Ints
 from shoal.exact.solver import Programme, relax, solve
 from shoal.kernels.coverage import k_scores
+from shoal.progress import Figures
 
 _SMALL = 8  # rows up to which branch and bound needs no better bound than the rows' cheapest options
 _COUNTING = 50_000  # states after which counting ties is given up
@@ -70,7 +71,6 @@ def all_optima(rows: Sequence[Choices], k: int, best: Optima, limit: int, budget
     counting = replace(budget.part(1.0), iterations=min(_COUNTING, budget.nodes_left))
     tree = _Tree(rest, k, best.cost + TIE, limit, counting)
     found = tree.run()
-    budget.nodes += counting.nodes
     if tree.stopped:
         return best
     picks = tuple(np.array([at[i][pick[i]] for i in range(len(rows))]) for pick in found.picks)
@@ -89,6 +89,7 @@ class _Tree:
         self.upper = upper
         """No choice that costs more is of interest."""
         self.ties = limit > 1
+        self.doing = "listing optimal tables" if self.ties else "branch and bound"
         self.order = np.argsort([-row.cost[0] for row in rows], kind="stable")
         least = np.array([rows[i].cost[0] for i in self.order])
         self.rest = np.append(np.cumsum(least[::-1])[::-1], 0.0)
@@ -99,6 +100,8 @@ class _Tree:
         self.cost = np.inf
         self.count = 0.0
         self.open = np.inf
+        self.bound = self.rest[0]
+        """The least that any choice can cost which was not looked at yet."""
         self.stopped = False
 
     def run(self) -> Optima:
@@ -116,16 +119,21 @@ class _Tree:
         for at in range(row.cost.size):
             hope = spent + float(row.cost[at]) + self.rest[depth + 1]
             if hope > self.upper:
+                self.budget.visit(0, row.cost.size - at)
                 break
+            if depth == 0:  # options stand in order of rising cost
+                self.bound = hope
             if self.stopped or not self.budget.visit():
                 self.stopped = True
                 self.open = min(self.open, hope)
                 break
-            self.budget.tell("searching", self.cost if self.found else None, None)
+            self.budget.tell(self.doing, Figures(min(self.cost, self.upper), bound=self.bound))
             self.cover[i] = row.cover[at]
             self.pick[i] = at
             if holds(self.cover, self.k):
                 self._branch(depth + 1, spent + float(row.cost[at]), ways * float(row.ways[at]))
+            else:
+                self.budget.visit(0, 1)
         self.cover[i] = self.widest[i]
 
     def _leaf(self, cost: float, ways: float) -> None:
@@ -140,7 +148,12 @@ class _Tree:
 def _by_solver(
     need: Sequence[Choices], rows: Sequence[Choices], k: int, first: Optima, budget: Budget
 ) -> Optima:
-    answer = solve(_programme(need, k), budget, lambda: budget.tell("solving", first.cost, first.bound))
+    budget.tell("relaxing", Figures(first.cost, bound=first.bound))
+    bound = lower_bound(need, k, budget.seconds_left)
+    if bound >= first.cost - _SLACK:
+        return replace(first, bound=bound)
+    answer = solve(_programme(need, k), budget, Figures(first.cost, bound=bound))
+    answer = replace(answer, bound=max(answer.bound, bound))
     if answer.x is None:
         return Optima(np.inf, first.cost if answer.proved else answer.bound, ())
     sizes = [row.cost.size for row in need]
@@ -220,9 +233,9 @@ def _programme(rows: Sequence[Choices], k: int) -> Programme:
     return Programme(costs, table, np.array(low), np.array(high), upper, whole)
 
 
-def lower_bound(rows: Sequence[Choices], k: int) -> float:
+def lower_bound(rows: Sequence[Choices], k: int, seconds: float = np.inf) -> float:
     """No permitted choice costs less than this; quick, and often the optimum itself."""
-    return max(relax(_programme(rows, k)).value, _cheapest(rows))
+    return max(relax(_programme(rows, k), seconds).value, _cheapest(rows))
 
 
 def _cost(rows: Sequence[Choices], pick: Ints) -> float:

@@ -63,8 +63,9 @@ class Options:
 
     @property
     def narrow(self) -> bool:
-        """Whether the narrowest cell around some codes is the cheapest."""
-        return self.weight >= 0 and (self.domain.hierarchy is None or self.loss != "certainty")
+        """Whether the narrowest cell that any algorithm may release is permitted here, and the cheapest."""
+        permitted = self.sets or self.domain.kind != "flat"
+        return permitted and self.weight >= 0 and (self.domain.hierarchy is None or self.loss != "certainty")
 
     @property
     def unit(self) -> float:

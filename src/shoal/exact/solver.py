@@ -15,8 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.exact.budget import Budget
+from shoal.progress import Figures
 
 Floats = NDArray[np.float64]
+
+_OUT_OF_TIME = 1  # as scipy's linprog says it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,8 +56,11 @@ class Relaxed:
     reduced: Floats
 
 
-def solve(programme: Programme, budget: Budget, tell: Callable[[], None] = lambda: None) -> Answer:
-    """Solve with integers, within the budget."""
+def solve(programme: Programme, budget: Budget, known: Figures) -> Answer:
+    """Solve with integers, within the budget.
+
+    Through scipy HiGHS says nothing before it ends: until then what was ``known`` before is told.
+    """
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415
 
     options: dict[str, Any] = {"mip_rel_gap": 0.0, "presolve": False}
@@ -70,7 +76,7 @@ def solve(programme: Programme, budget: Budget, tell: Callable[[], None] = lambd
             constraints=LinearConstraint(programme.rows, programme.low, programme.high),
             options=options,
         ),
-        tell,
+        lambda: budget.tell("solving (HiGHS tells no bound yet)", known),
     )
     nodes = int(result.get("mip_node_count") or 0)
     bound = result.get("mip_dual_bound")
@@ -78,8 +84,8 @@ def solve(programme: Programme, budget: Budget, tell: Callable[[], None] = lambd
     return Answer(result.x, -np.inf if bound is None else float(bound), nodes, result.status in (0, 2))
 
 
-def relax(programme: Programme) -> Relaxed:
-    """Solve without integers."""
+def relax(programme: Programme, seconds: float = np.inf) -> Relaxed:
+    """Solve without integers; what the time does not suffice for is worth minus infinity."""
     from scipy.optimize import linprog  # noqa: PLC0415
     from scipy.sparse import vstack  # noqa: PLC0415
 
@@ -95,7 +101,10 @@ def relax(programme: Programme) -> Relaxed:
         b_eq=programme.low[equal],
         bounds=np.stack([np.zeros(programme.upper.size), programme.upper], axis=1),
         method="highs",
+        options={"time_limit": max(seconds, 0.01)} if np.isfinite(seconds) else None,
     )
+    if result.status == _OUT_OF_TIME:
+        return Relaxed(-np.inf, np.zeros(programme.low.size), np.zeros(programme.cost.size))
     return Relaxed(float(result.fun), result.eqlin.marginals, result.lower.marginals)
 
 

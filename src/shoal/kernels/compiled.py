@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core.event import Event, Listener, register
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -32,6 +34,31 @@ def inline(function: F) -> F:
 def typed(value: int) -> int:
     """An integer of fixed type: numba compiles a function anew for every plain one, once for these."""
     return cast("int", np.int64(value))
+
+
+class _Stopwatch(Listener):
+    """Adds up the time in which kernels are compiled; those that another one needs are part of it."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._begun: list[float] = []
+
+    def on_start(self, event: Event) -> None:
+        self._begun.append(perf_counter())
+
+    def on_end(self, event: Event) -> None:
+        begun = self._begun.pop()
+        if not self._begun:
+            self.seconds += perf_counter() - begun
+
+
+_STOPWATCH = _Stopwatch()
+cast("Any", register)("numba:compile", _STOPWATCH)  # it has no types
+
+
+def seconds_compiling() -> float:
+    """How long this process has been compiling kernels, which happens once on a machine."""
+    return _STOPWATCH.seconds
 
 
 def is_compiled(kernel: Callable[..., Any]) -> bool:

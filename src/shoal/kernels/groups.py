@@ -95,7 +95,7 @@ def worthwhile(
     records: bool,
     capacity: int,
     node_limit: int,
-) -> tuple[NDArray[np.int64], NDArray[np.float64], float, int]:
+) -> tuple[NDArray[np.int64], float, int, int]:
     """Groups whose cost less the prices of their rows is below ``below``, found depth first.
 
     A group gets dearer with every row and rows stand in order of falling price, so that what a part of a
@@ -114,15 +114,15 @@ def worthwhile(
 
     Returns
     -------
-    groups (padded with -1), their costs less prices, the least of these, and the number of parts looked at,
-    negative if the search stopped for want of capacity or at ``node_limit``
+    groups (padded with -1), the least of their costs less prices, the number of parts looked at, negative if
+    the search stopped for want of capacity or at ``node_limit``, and how often it cut off what cannot be less
     """
     n = price.size
     least, most = sizes
     found = np.full((capacity, most), -1, np.int64)
-    value = np.empty(capacity)
     count = 0
     nodes = 0
+    cut = 0
     best = 0.0
     member = np.empty(most, np.int64)
     taken = np.zeros(n, np.int64)
@@ -139,13 +139,13 @@ def worthwhile(
         following[1] = first
         if least == 1 and dear[1] - spent[1] < limit:
             found[count, 0] = first
-            value[count] = dear[1] - spent[1]
-            best = min(best, value[count])
+            total = dear[1] - spent[1]
+            best = min(best, total)
             count += 1
             if records:
-                limit = value[count - 1]
+                limit = total
             if count == capacity:
-                return found, value, best, -nodes
+                return found, best, -nodes, cut
         while depth > 0:
             r = following[depth]
             following[depth] += 1
@@ -155,6 +155,7 @@ def worthwhile(
                 more = most - depth - 1 if price[r] > dear[depth] else max(least - depth - 1, 0)
                 hope = (depth + 1 + more) * dear[depth] - spent[depth] - (1 + more) * price[r]
                 stop = hope >= limit
+                cut += stop
             if stop:
                 depth -= 1
                 if depth >= 0:
@@ -167,14 +168,16 @@ def worthwhile(
                 low = max(low, pair[member[a], r])
             more = most - depth - 1 if price[r] > low else max(least - depth - 1, 0)
             if (depth + 1 + more) * low - spent[depth] - (1 + more) * price[r] >= limit:
+                cut += 1
                 continue
             nodes += 1
             if nodes >= node_limit:
-                return found[:count], value[:count], best, -nodes
+                return found[:count], best, -nodes, cut
             member[depth] = r
             exact = group_cost(costs, codes, member, depth + 1)
             more = most - depth - 1 if price[r] > exact else max(least - depth - 1, 0)
             if (depth + 1 + more) * exact - spent[depth] - (1 + more) * price[r] >= limit:
+                cut += 1
                 continue
             depth += 1
             taken[r] += 1
@@ -184,14 +187,13 @@ def worthwhile(
             total = depth * exact - spent[depth]
             if depth >= least and total < limit:
                 found[count, :depth] = member[:depth]
-                value[count] = total
                 best = min(best, total)
                 count += 1
                 if records:
                     limit = total
                 if count == capacity:
-                    return found, value, best, -nodes
-    return found[:count], value[:count], best, nodes
+                    return found, best, -nodes, cut
+    return found[:count], best, nodes, cut
 
 
 @entry

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from math import log10
 from typing import Any
 
+from shoal.progress import gap
 from shoal.verify import Verdict
 
 
@@ -37,11 +39,16 @@ class Report:
     seed: int
     nodes: int | None = None
     """States that the search looked at."""
+    cuts: int | None = None
+    """How often it cut off states unseen because none of them could be of use."""
     optimal: bool | None = None
     """Whether the loss is proved to be the least possible; None where nothing is claimed."""
     lower_bound: float | None = None
     solutions: int | None = None
+    """How many tables share the least loss; None if they were not counted."""
     search_space: float | None = None
+    """How many tables there were to choose from; None where that is too large for a float."""
+    search_space_log10: float | None = None
     history: tuple[tuple[float, float], ...] = ()
     """Best and mean loss after each generation, where the search was an evolution."""
     warnings: tuple[str, ...] = ()
@@ -49,9 +56,21 @@ class Report:
     seconds: Mapping[str, float] = field(default_factory=dict)
     output: str | None = None
 
+    @property
+    def reduction_log10(self) -> float | None:
+        """Decimal logarithm of how many times fewer states were looked at than there are tables."""
+        if self.search_space_log10 is None or not self.nodes:
+            return None
+        return self.search_space_log10 - log10(self.nodes)
+
+    @property
+    def gap(self) -> float | None:
+        """How far the loss may be above the least, as a share of it; None without a lower bound."""
+        return None if self.lower_bound is None else gap(self.loss["value"], self.lower_bound)
+
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
-        plain = asdict(self)
+        plain = asdict(self) | {"gap": self.gap, "reduction_log10": self.reduction_log10}
         for name in ("quasi", "sensitive", "identifier", "warnings", "notes"):
             plain[name] = list(plain[name])
         plain["models"] = [model.to_dict() for model in self.models]

@@ -5,26 +5,45 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich.console import Console, RenderableType
-from rich.padding import Padding
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from shoal.privacy import achieved_text
 from shoal.report.figures import Report
+from shoal.report.pieces import indented, percent, plain_table
+from shoal.report.search import search_parts
 from shoal.verify import Verdict, Verification
+
+__all__ = [
+    "bar",
+    "columns_table",
+    "indented",
+    "models_table",
+    "percent",
+    "plain_table",
+    "seconds_line",
+    "show_report",
+    "show_verification",
+]
 
 _MOST_COLUMNS = 40
 
 
-def show_report(console: Console, report: Report) -> None:
-    """Print what a run did: the promise, the loss, what to watch, and where the release is."""
+def show_report(console: Console, report: Report, tables: Sequence[object] = ()) -> None:
+    """Print what a run did: the promise, the loss, what to watch, and where the release is.
+
+    ``tables`` are released ones that share the loss; they are shown where the search was for the least.
+    """
     console.print(_headline(report))
     console.print()
     console.print(indented(models_table(report.models)))
     console.print()
     console.print(indented(columns_table(report)))
     console.print()
+    for part in search_parts(report, tables):
+        console.print(indented(part))
+        console.print()
     for note in report.notes:
         console.print(_item(" ", note, "dim"))
     for warning in report.warnings:
@@ -73,21 +92,6 @@ def _costliest(report: Report) -> list[str]:
     """The columns that lost most, in the order of the table."""
     by_loss = sorted(report.columns, key=lambda name: report.columns[name]["ncp"], reverse=True)
     return [name for name in report.columns if name in set(by_loss[:_MOST_COLUMNS])]
-
-
-def plain_table(*headings: str) -> Table:
-    """A table without lines; columns are made by the first row where there are no headings."""
-    return Table(*headings, box=None, pad_edge=False, header_style="dim", show_header=bool(headings))
-
-
-def indented(what: RenderableType) -> Padding:
-    """Anything, a little to the right."""
-    return Padding(what, (0, 0, 0, 2), expand=False)
-
-
-def percent(share: float) -> str:
-    """A share as a percentage with two decimals."""
-    return f"{100 * share:.2f} %"
 
 
 def bar(share: float, width: int = 24) -> Text:

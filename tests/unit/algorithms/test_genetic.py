@@ -79,9 +79,35 @@ def test_negative_weights_suppress_their_column():
     assert set(release.frame["town"]) == {"*"}
 
 
+def test_every_generation_is_told(monkeypatch):
+    monkeypatch.setattr("shoal.exact.budget.Budget.tell.__defaults__", (None, 0.0))  # as often as can be
+    said = []
+    report = anonymize(
+        people(60),
+        quasi=QUASI,
+        k=3,
+        algorithm=Genetic(generations=8, patience=8),
+        on_progress=lambda doing, done: said.append((doing, done)),
+    ).report
+    told = [(doing.figures, done) for doing, done in said if doing == "evolving"]
+    assert [(figures.best, figures.mean) for figures, _ in told] == list(report.history[:8])
+    assert [figures.generation for figures, _ in told] == list(range(8))
+    assert [done for _, done in told] == [generation / 8 for generation in range(8)]
+    assert all(figures.bound == report.lower_bound for figures, _ in told)
+    assert report.nodes > 8
+
+
 def test_large_tables_evolve_in_blocks():
     frame = people(4200, 1)
-    release = anonymize(frame, quasi=QUASI, k=5, algorithm=Genetic(generations=4))
+    said = []
+    release = anonymize(
+        frame,
+        quasi=QUASI,
+        k=5,
+        algorithm=Genetic(generations=4),
+        on_progress=lambda doing, done: said.append(doing),
+    )
+    assert "evolving block 2 of 3" in said
     start = anonymize(frame, quasi=QUASI, k=5, algorithm="mondrian").report
     assert release.report.smallest_class >= 5
     assert release.report.ncp <= start.ncp

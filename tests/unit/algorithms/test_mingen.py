@@ -168,15 +168,86 @@ def test_as_many_optimal_tables_are_listed_as_asked_for():
     assert some.solutions[0].rows() != some.solutions[1].rows()
 
 
-def test_the_search_is_told_and_described():
+def told(frame, **settings):
+    """A run, and what it told with figures: stage, figures, share done."""
     said = []
     release = anonymize(
-        people(18), quasi=QUASI, k=2, algorithm="mingen", on_progress=lambda doing, done: said.append(done)
+        frame, quasi=QUASI, k=2, **settings, on_progress=lambda doing, done: said.append((doing, done))
     )
-    assert all(0 <= done <= 1 for done in said)
-    assert release.report.nodes > 0
-    assert release.report.search_space > 1e10
-    assert "times fewer" in release.report.notes[1]
+    return release.report, [
+        (str(doing), doing.figures, done) for doing, done in said if hasattr(doing, "figures")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "semantics", "stages"),
+    [
+        (
+            7,
+            "matching",
+            ["options of each row", "evolving a first table", "branch and bound", "listing optimal tables"],
+        ),
+        (
+            10,
+            "matching",
+            ["options of each row", "evolving a first table", "relaxing", "listing optimal tables"],
+        ),
+        (10, "classes", ["dividing sets of rows"]),
+        (18, "classes", ["evolving a first table", "pricing groups"]),
+    ],
+)
+def test_a_search_tells_what_it_has_and_what_is_proved(rows, semantics, stages):
+    report, said = told(people(rows), algorithm=MinGen(semantics=semantics))
+    found = list(dict.fromkeys(stage for stage, _, _ in said))
+    assert [stage for stage in found if "HiGHS" not in stage] == stages
+    for _, figures, done in said:
+        assert 0 <= done <= 1
+        assert figures.best is None or figures.best >= report.loss["value"] - 1e-6
+        assert figures.bound is None or figures.bound <= report.loss["value"] + 1e-6
+    counted = [figures for _, figures, _ in said if figures.states]
+    assert all(0 < figures.states <= report.nodes for figures in counted)
+    assert all(figures.rate > 0 for figures in counted)
+
+
+def test_what_the_solver_does_not_say_is_what_was_known_before():
+    frame = people(12, seed=1)
+    report, said = told(frame, algorithm=MinGen(semantics="matching"))
+    (figures,) = {figures for stage, figures, _ in said if "HiGHS" in stage}
+    assert figures.bound <= report.loss["value"] <= figures.best + 1e-9
+
+
+def test_the_statistics_of_a_search():
+    report = anonymize(people(7), quasi=QUASI, k=2, algorithm="mingen(semantics=matching)").report
+    assert min(report.nodes, report.cuts) > 0
+    assert 10**report.search_space_log10 == pytest.approx(report.search_space)
+    assert 10**report.reduction_log10 == pytest.approx(report.search_space / report.nodes)
+    for rows in (10, 18):
+        assert (
+            min(
+                anonymize(people(rows), quasi=QUASI, k=2, algorithm="mingen").report.to_dict()[name]
+                for name in ("nodes", "cuts")
+            )
+            > 0
+        )
+    huge = anonymize(people(190), quasi=QUASI, k=2, algorithm="mingen(iterations=1)").report
+    assert huge.search_space is None
+    assert huge.search_space_log10 > 300
+    assert huge.to_dict()["gap"] == pytest.approx(1 - huge.lower_bound / huge.loss["value"])
+
+
+def test_where_larger_classes_can_miss_the_goal_nothing_is_proved():
+    # The rows 'a' satisfy it as 1, 2, 3 and 2, 3, but not together, and apart they look the same.
+    frame = pl.DataFrame({"q": ["a"] * 5 + ["b"] * 3, "s": [1, 2, 3, 2, 3, 1, 1, 1]})
+    report = anonymize(
+        frame,
+        quasi=["q"],
+        sensitive=["s"],
+        k=2,
+        models=["delta-disclosure(delta=1.1,form=lenient)"],
+        algorithm="mingen",
+    ).report
+    assert (report.optimal, report.solutions, report.lower_bound) == (False, None, 0.0)
+    assert 0 < report.loss["value"] < 1
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from shoal.exact.budget import Budget
 from shoal.exact.coverage import TooManyError, bits, boxes, choices, counts, truths
 from shoal.exact.options import Options, Space
 from shoal.kernels.coverage import undominated
@@ -35,7 +36,7 @@ def test_bits_and_back():
 
 
 def test_options_of_a_row_against_all_its_boxes(space):
-    for row, found in enumerate(choices(space, 2)):
+    for row, found in enumerate(choices(space, 2, Budget())):
         best: dict[bytes, list[float]] = {}
         options = []
         for column in space.columns:
@@ -63,7 +64,7 @@ def test_options_of_a_row_against_all_its_boxes(space):
 
 
 def test_rows_with_equal_codes_share_their_options(space):
-    rows = choices(space, 2)
+    rows = choices(space, 2, Budget())
     assert rows[2] is rows[3]
 
 
@@ -74,7 +75,7 @@ def test_the_narrowest_box_comes_first(space):
 
 def test_of_ties_the_solver_needs_only_the_widest(numbers):
     space = Space((Options(numbers(4), CODES[:, 0], "distortion", 1.0),), 1.0)
-    rows = choices(space, 2)
+    rows = choices(space, 2, Budget())
     assert rows[0].cost.size > 1
     assert counts(rows[0].solving().cover).tolist() == [5]
 
@@ -90,4 +91,9 @@ def test_too_many_options_are_given_up(numbers):
     codes = np.stack([rng.permutation(60) for _ in range(5)], axis=1)
     space = Space(tuple(Options(numbers(60), codes[:, j], "ncp", 1.0) for j in range(5)), 1.0)
     with pytest.raises(TooManyError):
-        choices(space, 2)
+        choices(space, 2, Budget())
+
+
+def test_when_the_time_is_up_the_options_are_given_up(space):
+    with pytest.raises(TooManyError):
+        choices(space, 2, Budget(seconds=1e-9))

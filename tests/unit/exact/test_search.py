@@ -6,9 +6,10 @@ import pytest
 
 from shoal.encoding import Column, encode
 from shoal.exact import classes, coverage, matching
-from shoal.exact.budget import Budget, gap
+from shoal.exact.budget import Budget
 from shoal.exact.options import Options, Space
 from shoal.exact.solver import Programme, relax, solve
+from shoal.progress import Figures, gap
 
 
 @pytest.fixture
@@ -27,14 +28,29 @@ def test_a_budget_counts_and_tells():
     said = []
     budget = Budget(None, 10, lambda doing, done: said.append((doing, done)), scale=2.0)
     assert budget.visit(4)
-    budget.tell("searching", 3.0, 2.0, every=-1.0)
-    assert said[0][0].startswith("searching, best 6.0000, bound 4.0000, gap 33.3%, 4 states")
-    assert said[0][1] == pytest.approx(1 - 1 / 3)
-    part = budget.part(0.5)
-    assert (part.nodes_left, part.seconds_left) == (6, float("inf"))
+    budget.tell("searching", Figures(3.0, bound=2.0))
+    budget.tell("searching", Figures())  # too soon
+    ((stage, done),) = said
+    figures = stage.figures
+    assert (stage, figures.best, figures.mean, figures.bound) == ("searching", 6.0, None, 4.0)
+    assert (figures.states, figures.gap, done) == (4, pytest.approx(1 / 3), pytest.approx(1 - 1 / 3))
+    assert figures.rate > 0
+    budget.tell("evolving", Figures(generation=7), done=0.25, every=0.0)
+    assert (said[1][0].figures.generation, said[1][1]) == (7, 0.25)
     assert not budget.visit(6)
     assert budget.over
     assert Budget(seconds=1e-9).over
+
+
+def test_what_a_part_of_a_budget_does_is_done_by_the_whole():
+    said = []
+    budget = Budget(None, 10, lambda doing, done: said.append(doing))
+    budget.visit(4)
+    part = budget.part(0.5)
+    assert (part.nodes_left, part.seconds_left) == (6, float("inf"))
+    assert not part.visit(6, cuts=3)
+    part.tell("pricing", Figures(1.0))
+    assert (part.nodes, budget.nodes, budget.cuts, said[0].figures.states) == (6, 10, 3, 10)
 
 
 def test_the_gap_is_a_share_of_the_best():
@@ -50,7 +66,8 @@ def test_the_solver_and_its_relaxation():
     ones = np.ones(3)
     programme = Programme(np.array([1.0, 1, 1, 2]), rows, ones, ones, np.ones(4), np.ones(4, np.bool_))
     assert relax(programme).value == pytest.approx(1.5)
-    answer = solve(programme, Budget())
+    assert relax(programme, seconds=60).value == pytest.approx(1.5)
+    answer = solve(programme, Budget(), Figures())
     assert answer.proved
     assert answer.bound == pytest.approx(2.0)
     assert np.rint(answer.x).tolist() == [0, 0, 0, 1]
@@ -61,11 +78,11 @@ def test_the_solver_passes_errors_on():
         np.ones(2), np.ones((1, 3)), np.ones(1), np.ones(1), np.ones(2), np.ones(2, np.bool_)
     )
     with pytest.raises(ValueError, match="shape"):
-        solve(programme, Budget())
+        solve(programme, Budget(), Figures())
 
 
 def test_a_stopped_search_by_matching_still_has_a_bound(space):
-    rows = coverage.choices(space, 2)
+    rows = coverage.choices(space, 2, Budget())
     widest = np.array([row.cost.size - 1 for row in rows])
     exact = matching.optimum(rows, 2, widest, Budget())
     assert exact.proved

@@ -1,41 +1,9 @@
 import pytest
-from rich.console import Console
 
-from shoal.report import Report
 from shoal.report.terminal import bar, columns_table, percent, seconds_line, show_report, show_verification
 from shoal.verify import Verdict, Verification
 
 HOLDS, FAILS = Verdict("k", {"k": 3}, 4, True), Verdict("distinct-l", {"l": 2, "column": "ill"}, 1, False)
-
-
-def printed(show, *arguments, width: int = 100) -> list[str]:
-    console = Console(width=width, highlight=False)
-    with console.capture() as capture:
-        show(console, *arguments)
-    return [line.rstrip() for line in capture.get().splitlines()]
-
-
-def report(**changed) -> Report:
-    column = {"type": "integer", "kind": "number", "values": 1200, "ncp": 0.125}
-    figures = {
-        "rows": 1000,
-        "dropped_rows": 0,
-        "suppressed_rows": 0,
-        "released_rows": 1000,
-        "classes": 7,
-        "smallest_class": 4,
-        "quasi": ("age",),
-        "sensitive": (),
-        "identifier": (),
-        "models": (HOLDS,),
-        "algorithm": {"name": "mondrian", "parameters": {"cut": "nearest"}},
-        "loss": {"name": "ncp", "value": 0.125},
-        "ncp": 0.125,
-        "columns": {"age": column},
-        "seed": 0,
-        "seconds": {"read": 0.5, "total": 1.0},
-    }
-    return Report(**figures | changed)
 
 
 @pytest.mark.parametrize(
@@ -53,25 +21,25 @@ def test_shares_and_seconds():
     )
 
 
-def test_the_headline_counts_everything_that_is_gone():
+def test_the_headline_counts_everything_that_is_gone(printed, report):
     lines = printed(show_report, report(dropped_rows=1, suppressed_rows=29, released_rows=970))
     assert lines[0].startswith(
         "970 of 1,000 rows released (1 dropped, 29 suppressed) in 7 classes, the smallest of 4"
     )
 
 
-def test_one_of_something_is_no_plural():
+def test_one_of_something_is_no_plural(printed):
     lines = printed(show_verification, "r.csv", Verification(True, 1, 1, 1, (HOLDS,)))
     assert lines[0] == "r.csv: the goal holds; 1 row in 1 class, the smallest of 1"
 
 
-def test_a_long_warning_keeps_its_indentation():
+def test_a_long_warning_keeps_its_indentation(printed, report):
     lines = printed(show_report, report(warnings=("word " * 30,)), width=60)
     first = next(number for number, line in enumerate(lines) if line.startswith("! word"))
     assert all(line.startswith("  word") for line in lines[first + 1 : first + 3])
 
 
-def test_a_model_that_does_not_hold_is_said_to():
+def test_a_model_that_does_not_hold_is_said_to(printed):
     lines = printed(show_verification, "r.csv", Verification(False, 9, 2, 4, (HOLDS, FAILS)))
     assert lines[0] == "r.csv: the goal does not hold; 9 rows in 2 classes, the smallest of 4"
     assert [line.split() for line in lines[3:5]] == [
@@ -80,7 +48,7 @@ def test_a_model_that_does_not_hold_is_said_to():
     ]
 
 
-def test_of_very_many_columns_the_costliest_are_shown():
+def test_of_very_many_columns_the_costliest_are_shown(report):
     column = {"type": "integer", "kind": "number", "values": 9}
     columns = {f"c{i}": {**column, "ncp": (i * 37 % 100) / 100} for i in range(100)}
     table = columns_table(report(columns=columns))
@@ -89,7 +57,7 @@ def test_of_very_many_columns_the_costliest_are_shown():
     assert names[-2:] == ["60 that lost less", "all columns"]
 
 
-def test_a_hierarchy_is_shown_as_a_tree():
+def test_a_hierarchy_is_shown_as_a_tree(report):
     tree = {"type": "string", "kind": "tree", "values": 9, "ncp": 0.0}
     table = columns_table(report(columns={"zip": tree}))
     assert next(iter(table.columns[1].cells)) == "tree"
