@@ -25,7 +25,8 @@ _CUTS = {"classic": CLASSIC, "nearest": NEAREST, "greedy": GREEDY}
 _SHARE = 1 << 15  # smaller nodes are partitioned whole, each by one thread
 _CLASSES = 1 << 11  # and have this many classes at most, so that the depth below them does not grow
 _SAMPLE = 1 << 14  # a larger one is cut by this many of its rows, or one in 32 if that is more
-_SLIVER = 64  # parts are at least 1/64 of a sample: fewer rows would say little about the rest
+_SLIVER = 1024  # parts are at least this share of a sample: less would say little about the rest
+_SCARCE = 128  # and a sample of fewer rows would
 _TALLIES = 1 << 24  # most counters for the sensitive values of the parts of a node
 
 
@@ -172,7 +173,7 @@ class _Tree:
             node, (start, stop, box, _) = todo.pop()
             weight = int(sample.weight[start:stop].sum())
             small = stop - start <= enough and weight * step <= _CLASSES * self.rules.size
-            if small or stop - start < 2 * _SLIVER:
+            if small or stop - start < _SCARCE:
                 continue
             least = max(weight // _SLIVER, 1)
             rules = self.rules._replace(size=least, limit=np.empty(0))

@@ -30,7 +30,7 @@ BEFORE, AFTER, SCORE, SPARE = typed(0), typed(1), typed(2), typed(3)
 LEFT, RIGHT, BOTH = typed(0), typed(1), typed(2)
 """Rows of `Buffers.histogram`."""
 
-_LOPSIDED = 16  # greedy parts have at least 1/16 of a node where they can, so that depth stays logarithmic
+_LOPSIDED = 1024  # greedy parts are at least this share of a node where they can, so that depth stays bounded
 _FEW = 64  # nodes with more children are cut between children: taking one after the other would be quadratic
 
 

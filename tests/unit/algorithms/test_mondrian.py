@@ -47,7 +47,7 @@ def test_large_nodes_cut_one_by_one_give_the_same_classes(problem, monkeypatch, 
 @pytest.fixture
 def sampled(monkeypatch):
     """Nodes of more than 64 rows are cut by a sample."""
-    for name, value in {"_SHARE": 64, "_SAMPLE": 32, "_SLIVER": 4, "_CLASSES": 4}.items():
+    for name, value in {"_SHARE": 64, "_SAMPLE": 32, "_SCARCE": 8, "_CLASSES": 4}.items():
         monkeypatch.setattr(mondrian, name, value)
 
 
