@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from shoal.algorithms import Genetic as Genetic
     from shoal.algorithms import MinGen as MinGen
     from shoal.algorithms import Mondrian as Mondrian
+    from shoal.algorithms import SafePubScheme as SafePubScheme
     from shoal.api import anonymize as anonymize
     from shoal.api import measure as measure
     from shoal.api import verify as verify
@@ -33,14 +34,17 @@ if TYPE_CHECKING:
     from shoal.privacy import AverageRisk as AverageRisk
     from shoal.privacy import BasicBeta as BasicBeta
     from shoal.privacy import DeltaDisclosure as DeltaDisclosure
+    from shoal.privacy import DeltaPresence as DeltaPresence
     from shoal.privacy import DistinctL as DistinctL
     from shoal.privacy import EnhancedBeta as EnhancedBeta
     from shoal.privacy import EntropyL as EntropyL
     from shoal.privacy import KAnonymity as KAnonymity
+    from shoal.privacy import KMap as KMap
     from shoal.privacy import MaxRisk as MaxRisk
     from shoal.privacy import Measures as Measures
     from shoal.privacy import PSensitive as PSensitive
     from shoal.privacy import RecursiveCL as RecursiveCL
+    from shoal.privacy import SafePub as SafePub
     from shoal.privacy import TCloseness as TCloseness
     from shoal.privacy import Uniqueness as Uniqueness
     from shoal.recipe import Recipe as Recipe
@@ -72,13 +76,17 @@ _ROOMS = {
     "EnhancedBeta": "privacy",
     "DeltaDisclosure": "privacy",
     "PSensitive": "privacy",
+    "KMap": "privacy",
+    "DeltaPresence": "privacy",
     "MaxRisk": "privacy",
     "AverageRisk": "privacy",
     "Uniqueness": "privacy",
+    "SafePub": "privacy",
     "Measures": "privacy",
     "Mondrian": "algorithms",
     "MinGen": "algorithms",
     "Genetic": "algorithms",
+    "SafePubScheme": "algorithms",
 }
 
 __all__ = ["__version__", "errors", *_ROOMS]  # noqa: PLE0604

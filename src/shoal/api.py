@@ -118,15 +118,16 @@ def verify(
 ) -> Verification:
     """Check a release as an outsider would: group the released values and count.
 
-    Parameters are those of `anonymize`; hierarchies, types and orders matter for sensitive columns only. The
-    result tells for every model what was asked and what is reached.
+    Parameters are those of `anonymize`; hierarchies, types and orders matter for sensitive columns, and for
+    quasi-identifiers where a model compares with a population. The result tells for every model what was
+    asked and what is reached.
     """
     return verify_source(
         source,
         quasi=_names("quasi", quasi),
         sensitive=_names("sensitive", sensitive),
         models=goal(k, l, models, t=t),
-        columns=known_columns(sensitive, hierarchies, types, orders),
+        columns=known_columns((*quasi, *sensitive), hierarchies, types, orders),
         options=options,
     )
 

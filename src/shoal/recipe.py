@@ -19,7 +19,7 @@ from shoal.errors import InputError, RecipeError, quote, unknown
 from shoal.hierarchies import Hierarchy, from_toml, to_toml
 from shoal.loss import LOSSES
 from shoal.parameters import build, check, describe, name_of
-from shoal.privacy import Model, model_text, parse_model
+from shoal.privacy import Model, model_text, parse_model, relocated
 from shoal.recoding import Render
 from shoal.table import ColumnType, ReadOptions, check_delimiter
 
@@ -170,7 +170,9 @@ _DEFAULTS = {f.name: f.default for f in fields(Recipe)} | {
 def _to_plain(recipe: Recipe, name: str, folder: str | Path | None) -> Any:
     """One setting as TOML holds it; None where it is the default."""
     written: dict[str, Callable[[], Any]] = {
-        "models": lambda: [model_text(model) for model in recipe.models],
+        "models": lambda: [
+            model_text(relocated(model, lambda path: _relative(path, folder))) for model in recipe.models
+        ],
         "algorithm": lambda: name_of(ALGORITHMS, recipe.algorithm),
         "parameters": lambda: describe(recipe.algorithm),
         "hierarchies": lambda: [_relative_source(source, folder) for source in recipe.hierarchies],
@@ -227,7 +229,9 @@ def _from_sections(content: Mapping[str, Any], folder: Path) -> Recipe:
     settings["hierarchies"] = tuple(
         _absolute_source(source, folder) for source in settings.get("hierarchies", ())
     )
-    settings["models"] = tuple(parse_model(text) for text in settings.get("models", ()))
+    settings["models"] = tuple(
+        relocated(parse_model(text), lambda path: str(folder / path)) for text in settings.get("models", ())
+    )
     name, parameters = settings.pop("algorithm", "auto"), settings.pop("parameters", {})
     settings["algorithm"] = build("algorithm", ALGORITHMS, name, parameters)
     settings["orders"] = {

@@ -14,20 +14,32 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.algorithms import ALGORITHMS, Problem, Progress, silent
+from shoal.algorithms import ALGORITHMS, Problem, Progress, SafePubScheme, settled, silent
 from shoal.domain import Domain
-from shoal.encoding import Encoded, dictionary, encode, missing_rows
+from shoal.encoding import CategoryOrder, Encoded, dictionary, encode, missing_rows
 from shoal.errors import GoalNotMet, InputError, RecipeError, quote, unknown
-from shoal.frequency import CodedRows
+from shoal.frequency import CodedRows, FrequencyTable
 from shoal.hierarchies import Hierarchy, read_hierarchies
 from shoal.loss import LOSSES
 from shoal.parameters import describe, name_of
-from shoal.privacy import Scale, achieved_text, for_columns, matching, scaled
+from shoal.privacy import (
+    KAnonymity,
+    SafePub,
+    Scale,
+    achieved_text,
+    aligned,
+    for_columns,
+    matching,
+    population_of,
+    read_population,
+    safepub,
+    scaled,
+)
 from shoal.recipe import Recipe, hierarchy_files
 from shoal.recoding import Proposal, Recoding
 from shoal.report import Report
-from shoal.table import Column, Table, check_writable, formula_cells, read, write
-from shoal.verify import Verdict, Verification, verify_table
+from shoal.table import Column, Table, as_text, check_writable, formula_cells, read, write
+from shoal.verify import Verdict, Verification, in_the_way, verify_table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +88,7 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
         subject = _prepare(recipe, table)
     _check_rendering(recipe)
     with clock("search"):
-        proposal = recipe.algorithm.search(subject.problem, on_progress)
+        proposal = settled(recipe.algorithm.search(subject.problem, on_progress), subject.problem)
     with clock("recode"):
         recoding = Recoding.of(proposal, subject.problem.domains)
         frame = _recode(recipe, table, subject, recoding)
@@ -94,7 +106,9 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
 
 def inputs(recipe: Recipe, source: Path | None = None) -> list[Path]:
     """The files that a run of ``recipe`` on ``source`` reads and must not overwrite."""
-    tables = [Path(path) for path in (recipe.input, source) if path is not None]
+    people = population_of(recipe.models)
+    named = (recipe.input, source, None if people is None else people.path)
+    tables = [Path(path) for path in named if path is not None]
     return [*tables, *(file for text in recipe.hierarchies for file in hierarchy_files(text))]
 
 
@@ -136,6 +150,8 @@ class _Subject:
     rows: NDArray[np.int64] | None
     """Positions of the rows that take part, or None if all do."""
     warnings: tuple[str, ...]
+    people: Table | None
+    """The population, if a model compares with one."""
 
 
 def _table(recipe: Recipe, source: object) -> Table:
@@ -150,6 +166,11 @@ def _table(recipe: Recipe, source: object) -> Table:
 
 def _prepare(recipe: Recipe, table: Table) -> _Subject:
     """Check the recipe against the table and bring the table into code space."""
+    if any(isinstance(model, SafePub) for model in recipe.models) and not _by_scheme(recipe):
+        raise RecipeError(
+            "the model safepub is kept by the algorithm safepub only, with the levels that are to be "
+            "released: --algorithm safepub --set levels=age=2,sex=0"
+        )
     for name in (
         *recipe.quasi,
         *recipe.sensitive,
@@ -160,14 +181,21 @@ def _prepare(recipe: Recipe, table: Table) -> _Subject:
     ):
         if name not in table.names:
             raise RecipeError(f"{table.origin}: {unknown('column', name, table.names)}")
+    if by_scheme := _by_scheme(recipe):
+        _check_scheme(recipe, table)
     trees = _hierarchies(recipe, table.names)
     known = _columns(recipe, trees)
+    if by_scheme:  # what a value is written as may not depend on the other rows, as numbers would
+        known = {name: replace(column, type="string") for name, column in known.items()}
     columns = {name: known[name] for name in recipe.quasi}
     rows = _complete_rows(recipe, table, columns)
     models = for_columns(recipe.models, recipe.sensitive)
     sensitive = {name: _sensitive_codes(_of(table, name, rows), known[name]) for name in recipe.sensitive}
     order = recipe.category_order or recipe.algorithm.category_order
-    encoded = tuple(encode(_of(table, name, rows), column, order) for name, column in columns.items())
+    people = read_population(models, recipe.quasi, recipe.reading)
+    quasi = {name: _of(table, name, rows) for name in columns}
+    people = None if people is None else aligned(people, quasi, columns)
+    encoded, population = _encode(quasi, columns, order, people)
     problem = Problem(
         domains=tuple(column.domain for column in encoded),
         rows=CodedRows(
@@ -184,11 +212,30 @@ def _prepare(recipe: Recipe, table: Table) -> _Subject:
         seed=recipe.seed,
         threads=recipe.threads or os.cpu_count() or 1,
         scales={name: scale for name, (_, scale) in sensitive.items()},
+        population=population,
     )
     for model in models:
         if reason := model.within_reach(problem.whole):
             raise GoalNotMet(f"the goal cannot be met: {reason}")
-    return _Subject(problem, encoded, known, rows, _warnings(recipe, table, encoded))
+    return _Subject(problem, encoded, known, rows, _warnings(recipe, table, encoded), people)
+
+
+def _encode(
+    quasi: Mapping[str, pl.Series], columns: Mapping[str, Column], order: CategoryOrder, people: Table | None
+) -> tuple[tuple[Encoded, ...], FrequencyTable | None]:
+    """The quasi-identifiers in code space, and in the same one the population.
+
+    So its values are values of the columns, too: what stands for everything stands for everybody.
+    """
+    if people is None:
+        return tuple(encode(series, columns[name], order) for name, series in quasi.items()), None
+    encoded, codes = [], []
+    for name, series in quasi.items():
+        both = encode(pl.concat([series, people.column(name)]), columns[name], order)
+        encoded.append(replace(both, codes=both.codes[: len(series)]))
+        codes.append(both.codes[len(series) :])
+    rows = CodedRows(tuple(codes), tuple(column.domain.size for column in encoded))
+    return tuple(encoded), rows.collapsed()
 
 
 def _columns(recipe: Recipe, trees: Mapping[str, Hierarchy]) -> dict[str, Column]:
@@ -205,14 +252,16 @@ def _of(table: Table, name: str, rows: NDArray[np.int64] | None) -> pl.Series:
     return series if rows is None else series.gather(rows)
 
 
-def sensitive_columns(recipe: Recipe, names: Sequence[str]) -> dict[str, Column]:
-    """What a recipe knows of the sensitive columns of a table with columns ``names``.
+def known_to_all(recipe: Recipe, names: Sequence[str]) -> dict[str, Column]:
+    """What a recipe tells an outsider of the columns of a table with columns ``names``.
 
-    Hierarchies are read only if a model measures in them: an outsider need not have the others.
+    Hierarchies are read only if a model measures in them, or has to know whom their nodes stand for: an
+    outsider need not have the others.
     """
-    measured = any(getattr(model, "distance", None) == "hierarchical" for model in recipe.models)
-    known = _columns(recipe, _hierarchies(recipe, names) if measured else {})
-    return {name: known[name] for name in recipe.sensitive}
+    needed = population_of(recipe.models) is not None or any(
+        getattr(model, "distance", None) == "hierarchical" for model in recipe.models
+    )
+    return _columns(recipe, _hierarchies(recipe, names) if needed else {})
 
 
 def _hierarchies(recipe: Recipe, names: Sequence[str]) -> Mapping[str, Hierarchy]:
@@ -279,7 +328,38 @@ def _recode(recipe: Recipe, table: Table, subject: _Subject, recoding: Recoding)
     if kept is not None:
         rows = kept if rows is None else rows[kept]
     native = tuple(table.frame.schema[name] for name in recipe.quasi)
-    return table.release(recoding.columns(native, recipe.render), rows, recipe.identifier)
+    columns = recoding.columns(native, recipe.render)
+    if not _by_scheme(recipe):
+        return table.release(columns, rows, recipe.identifier)
+    return _unordered(table, columns, np.arange(table.rows) if rows is None else rows, recipe.identifier)
+
+
+def _by_scheme(recipe: Recipe) -> bool:
+    return isinstance(recipe.algorithm, SafePubScheme)
+
+
+def _check_scheme(recipe: Recipe, table: Table) -> None:
+    """Differential privacy is for everything that is released: nothing may go past the scheme."""
+    loose = [name for name in table.names if name not in (*recipe.quasi, *recipe.identifier)]
+    if loose:
+        raise RecipeError(
+            f"with safepub every released column is a quasi-identifier, but {quote(loose)} is not: make it "
+            "one, or leave it out as an identifier"
+        )
+    if strange := [type(m).__name__ for m in recipe.models if not isinstance(m, SafePub | KAnonymity)]:
+        raise RecipeError(f"safepub goes together with k only, not with {quote(strange)}")
+    if recipe.render not in ("label", "interval"):
+        raise RecipeError(f"safepub takes render 'label' or 'interval', not '{recipe.render}'")
+
+
+def _unordered(
+    table: Table, columns: Mapping[str, pl.Series], rows: NDArray[np.int64], drop: Sequence[str]
+) -> Any:
+    """A release whose rows are sorted by their values: their places in the table would tell them apart."""
+    texts = pl.DataFrame([as_text(series).alias(str(j)) for j, series in enumerate(columns.values())])
+    order = texts.select(pl.arg_sort_by(texts.columns)).to_series().to_numpy()
+    frame = table.release({name: series.gather(order) for name, series in columns.items()}, rows[order], drop)
+    return frame.reset_index(drop=True) if table.origin.kind == "pandas" else frame
 
 
 def _others(recipe: Recipe, table: Table, subject: _Subject, proposal: Proposal) -> Iterator[Any]:
@@ -294,21 +374,39 @@ def _others(recipe: Recipe, table: Table, subject: _Subject, proposal: Proposal)
 def _verified(recipe: Recipe, subject: _Subject, recoding: Recoding, frame: Any) -> Verification:
     """Let the verifier decide; nothing goes out that it does not pass."""
     released = read(frame, recipe.reading)
-    verification = verify_table(released, recipe.quasi, recipe.sensitive, recipe.models, subject.columns)
+    verification = verify_table(
+        released, recipe.quasi, recipe.sensitive, recipe.models, subject.columns, subject.people
+    )
     if _by_matching(recipe):
         verification = _verified_by_matching(verification, subject.problem, recoding)
     if not verification.holds:
-        short = [
-            f"{v.name} asked {v.asked}, reached {achieved_text(v.achieved)}"
-            for v in verification.models
-            if not v.holds
-        ]
-        raise GoalNotMet(f"the goal was not met, so nothing is released: {'; '.join(short)}")
+        raise GoalNotMet(_shortfall(recipe, subject, released, verification))
     return verification
+
+
+def _shortfall(recipe: Recipe, subject: _Subject, released: Table, found: Verification) -> str:
+    """Which models do not hold, how near they came, and which classes stand in the way."""
+    models = for_columns(recipe.models, recipe.sensitive)
+    pairs = zip(models, found.models, strict=False)  # by matching there is one verdict for all
+    short = [
+        f"{verdict.name} asked {verdict.asked}, reached {achieved_text(verdict.achieved)}, because of "
+        + in_the_way(released, recipe.quasi, recipe.sensitive, model, subject.columns, subject.people)
+        for model, verdict in pairs
+        if not verdict.holds
+    ]
+    return (
+        f"the goal was not met, so nothing is released: {'; '.join(short)}; ask for what was reached, or "
+        "take another algorithm"
+    )
 
 
 def _check_rendering(recipe: Recipe) -> None:
     """A row that need not equal any other may not be written as what is present in its class: itself."""
+    if recipe.render not in ("label", "interval") and population_of(recipe.models) is not None:
+        raise RecipeError(
+            f"with a population, render is 'label' or 'interval', not '{recipe.render}': that would not tell "
+            "everybody whom a value stands for"
+        )
     if _by_matching(recipe) and recipe.render not in ("label", "interval"):
         raise RecipeError(f"semantics=matching takes render 'label' or 'interval', not '{recipe.render}'")
 
@@ -376,7 +474,11 @@ def _report(
         search_space=proposal.search_space,
         search_space_log10=proposal.search_space_log10,
         history=proposal.history,
-        warnings=(*subject.warnings, *((matching.WARNING,) if _by_matching(recipe) else ())),
+        warnings=(
+            *subject.warnings,
+            *((matching.WARNING,) if _by_matching(recipe) else ()),
+            *((safepub.WARNING,) if _by_scheme(recipe) else ()),
+        ),
         notes=(*_order_note(recipe, problem.domains), *proposal.notes),
         output=recipe.output,
     )

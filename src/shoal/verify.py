@@ -21,14 +21,18 @@ from shoal.privacy import (
     MODELS,
     Achieved,
     Counts,
+    Fitting,
     Measures,
     Model,
     Sensitive,
     asked,
+    fitting_pairs,
     for_columns,
     measures,
+    read_population,
     scaled,
 )
+from shoal.privacy.labels import covers
 from shoal.table import Column, ReadOptions, Table, as_text, read
 
 _NOTHING_KNOWN: Mapping[str, Column] = MappingProxyType({})
@@ -47,10 +51,9 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON, which has no infinity: null stands for it."""
-        plain = asdict(self)
-        if isinstance(self.achieved, float) and isinf(self.achieved):
-            plain["achieved"] = None
-        return plain
+        several = self.achieved if isinstance(self.achieved, dict) else {"": self.achieved}
+        plain = {name: None if isinf(value) else value for name, value in several.items()}
+        return asdict(self) | {"achieved": plain if isinstance(self.achieved, dict) else plain[""]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +83,11 @@ def verify(
     """Check a release, in a file or a frame, against privacy models.
 
     Values are compared as they are written; a missing value is a value of its own. ``columns`` tells what is
-    known of sensitive columns beyond their values, which some models need: type, order, hierarchy.
+    known of columns beyond their values, which some models need: type, order, hierarchy.
     """
-    table = read(source, options or ReadOptions())
-    return verify_table(table, quasi, sensitive, models, columns)
+    options = options or ReadOptions()
+    table = read(source, options)
+    return verify_table(table, quasi, sensitive, models, columns, read_population(models, quasi, options))
 
 
 def measure(
@@ -104,11 +108,12 @@ def verify_table(
     sensitive: Sequence[str],
     models: Sequence[Model],
     columns: Mapping[str, Column] = _NOTHING_KNOWN,
+    people: Table | None = None,
 ) -> Verification:
-    """Check a table that has been read."""
+    """Check a table that has been read; ``people`` is the population, if a model compares with one."""
     if not models:
         raise RecipeError("no privacy goal: say what must hold, for example k = 5")
-    counts = count_classes(table, quasi, sensitive, columns)
+    counts = count_classes(table, quasi, sensitive, columns, people)
     concrete = for_columns(models, sensitive)
     verdicts = tuple(_verdict(model, counts) for model in concrete)
     return Verification(
@@ -125,8 +130,11 @@ def count_classes(
     quasi: Sequence[str],
     sensitive: Sequence[str],
     columns: Mapping[str, Column] = _NOTHING_KNOWN,
+    people: Table | None = None,
 ) -> Counts:
     """Group rows with equal quasi-identifiers; count the rows and the sensitive values of each group.
+
+    And, of ``people``, those who could be rows of the group.
 
     Quasi-identifiers count as written. All kinds of missing sensitive values (a marker, an empty
     text, NaN) are one, because to a reader they are.
@@ -139,10 +147,64 @@ def count_classes(
     if both := [name for name in sensitive if name in quasi]:
         raise RecipeError(f"{quote(both)} is named both quasi and sensitive: give each column one role")
     class_of = _classes([table.frame[name] for name in quasi])
+    known = {name: columns.get(name, Column(name)) for name in (*quasi, *sensitive)}
     return Counts(
         np.bincount(class_of),
-        {name: _values(table.column(name), columns.get(name, Column(name)), class_of) for name in sensitive},
+        {name: _values(table.column(name), known[name], class_of) for name in sensitive},
+        None if people is None else _fitting(table, quasi, class_of, people, known),
     )
+
+
+def in_the_way(
+    table: Table,
+    quasi: Sequence[str],
+    sensitive: Sequence[str],
+    model: Model,
+    columns: Mapping[str, Column] = _NOTHING_KNOWN,
+    people: Table | None = None,
+) -> str:
+    """The classes that violate a model, in words: how many there are, and the smallest of them."""
+    counts = count_classes(table, quasi, sensitive, columns, people)
+    (bad,) = np.nonzero(~model.holds(counts))
+    worst = int(bad[np.argmin(counts.size[bad])])
+    row = _examples(_classes([table.frame[name] for name in quasi]))[worst]
+    cells = ", ".join(f"{name} {table.frame[name][int(row)]}" for name in quasi)
+    others = f" and {bad.size - 1} more" if bad.size > 1 else ""
+    return f"the class of {counts.size[worst]} rows with {cells}{others}"
+
+
+def _fitting(
+    table: Table,
+    quasi: Sequence[str],
+    class_of: NDArray[np.int64],
+    people: Table,
+    columns: Mapping[str, Column],
+) -> Fitting:
+    """How people fit the classes of a release, by what its texts stand for."""
+    person_of = _classes([people.column(name) for name in quasi])
+    row, person = _examples(class_of), _examples(person_of)
+    cells, values, standing = [], [], []
+    for name in quasi:
+        labels, cell = _different(as_text(table.column(name)).gather(row))
+        there, value = _different(people.column(name).gather(person))
+        standing.append(covers(labels, there, columns[name]))
+        cells.append(cell)
+        values.append(value)
+    pairs = fitting_pairs(np.stack(cells, axis=1), standing, np.stack(values, axis=1))
+    return Fitting.of(np.bincount(class_of), *pairs, np.bincount(person_of))
+
+
+def _examples(number: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Some row of each number."""
+    example = np.empty(int(number.max(initial=-1)) + 1, np.int64)
+    example[number] = np.arange(number.size)
+    return example
+
+
+def _different(column: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
+    """The different values of a column, and which of them each row has."""
+    number = np.unique(_numbered(column)[0], return_inverse=True)[1]
+    return column.gather(_examples(number)), number
 
 
 def _classes(columns: Sequence[pl.Series]) -> NDArray[np.int64]:

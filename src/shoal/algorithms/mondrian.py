@@ -73,7 +73,7 @@ class Mondrian:
         """Partition the distinct rows, or in relaxed mode the rows one by one."""
         if (problem.weights < 0).any():
             raise RecipeError("mondrian takes weights from 0 up; mingen and genetic take any")
-        table = problem.table if self.mode == "strict" else problem.rows.one_by_one(self.cut == "classic")
+        table = problem.peopled if self.mode == "strict" else problem.rows.one_by_one(self.cut == "classic")
         tree = _Tree(problem, table, _CUTS[self.cut], self.mode == "relaxed")
         tree.grow(problem.threads, on_progress)
         proposal = Proposal(table, tree.classes(), nodes=tree.nodes)

@@ -248,12 +248,14 @@ def verify(
     It knows nothing of how the release was made. The exit code is 0 if everything holds, 3 if not.
     """
     import json
+    from dataclasses import replace
 
     from shoal.api import goal, known_columns
     from shoal.cli.arguments import orders_of, reading_options, roles_of, trees_of, types_of
     from shoal.cli.screen import console
+    from shoal.privacy import read_population
     from shoal.recipe import Recipe
-    from shoal.run import sensitive_columns
+    from shoal.run import known_to_all
     from shoal.table import read
     from shoal.verify import verify_table
 
@@ -263,15 +265,20 @@ def verify(
         if quasi or sensitive or roles:
             raise RecipeError("give roles by --recipe or by --quasi, --sensitive and --roles, not both")
         no_header, na = no_header or not known.reading.header, [*known.reading.na, *(na or ())]
-    table = read(release, reading_options(delimiter, encoding, no_header, na))
+    options = reading_options(delimiter, encoding, no_header, na)
+    table = read(release, options)
     if known is not None:
-        columns = sensitive_columns(known, table.names)
-        found = verify_table(table, known.quasi, known.sensitive, (*known.models, *models), columns)
+        models = (*known.models, *models)
+        columns = known_to_all(replace(known, models=models), table.names)
+        role = {"quasi": known.quasi, "sensitive": known.sensitive}
     else:
         role = roles_of(table, roles, quasi, sensitive, None, None)
         trees = trees_of(table, hierarchies)
-        columns = known_columns(role["sensitive"], trees, types_of(table, None, type), orders_of(order))
-        found = verify_table(table, role["quasi"], role["sensitive"], models, columns)
+        columns = known_columns(
+            (*role["quasi"], *role["sensitive"]), trees, types_of(table, None, type), orders_of(order)
+        )
+    people = read_population(models, role["quasi"], options)
+    found = verify_table(table, role["quasi"], role["sensitive"], models, columns, people)
     if as_json:
         typer.echo(json.dumps(found.to_dict()))
     elif not quiet:

@@ -121,8 +121,8 @@ Models = Annotated[
         panel=GOAL,
         metavar="M(P=V)",
         help="Any privacy model, as t(t=0.2,column=S): k, distinct-l, entropy-l, recursive-cl, alpha-k, t, "
-        "basic-beta, enhanced-beta, delta-disclosure, p-sensitive, max-risk, average-risk, uniqueness. "
-        "Repeatable; all hold together.",
+        "basic-beta, enhanced-beta, delta-disclosure, p-sensitive, max-risk, average-risk, uniqueness, k-map "
+        "and delta-presence (with population=FILE), safepub. Repeatable; all hold together.",
     ),
 ]
 Suppress = Annotated[
@@ -138,7 +138,7 @@ AlgorithmName = Annotated[
         "-a",
         panel=SEARCH,
         metavar="NAME",
-        help="auto, mondrian, mingen (exact, small tables) or genetic.",
+        help="auto, mondrian, mingen (exact, small tables), genetic or safepub (for that model).",
     ),
 ]
 Parameters = Annotated[
@@ -150,7 +150,7 @@ Parameters = Annotated[
         help="A parameter of the algorithm. mondrian: mode=strict or relaxed, cut=greedy, nearest or "
         "classic. mingen: semantics=classes or matching, seconds=60, iterations=, limit=100, sets=no, "
         "force=no. genetic: population=100, generations=1000, mutation_rate=10, patience=50, semantics=, "
-        "seconds=. Repeatable.",
+        "seconds=. safepub: levels=age=2,sex=0. Repeatable.",
     ),
 ]
 LossName = Annotated[

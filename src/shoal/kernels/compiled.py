@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar, cast
 
@@ -16,9 +18,18 @@ _njit = cast("Any", numba.njit)  # its type does not know all of its own options
 _INNER = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
+# The cache of a kernel looks only at its own file, but what it calls lies in others: a rule that has changed
+# would not be noticed. So every kernel is stamped with all of them.
+_FILES = sorted(Path(__file__).parent.glob("*.py"))
+_STAMP = sha256(b"".join(path.read_bytes() for path in _FILES)).hexdigest()
+
+
 def entry(function: F) -> F:
     """Compile a kernel that Python calls: cached on disk, and other threads run beside it."""
-    return cast("F", _njit(cache=True, nogil=True)(function))
+    kernel = _njit(cache=True, nogil=True)(function)
+    if kernel is not function:  # as it is where compiling is switched off
+        kernel._cache._cache_file._source_stamp = _STAMP
+    return cast("F", kernel)
 
 
 def inner(function: F) -> F:

@@ -11,12 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Kinds of rules. In a class of n rows a value has c of them; in the whole table of N rows it has q.
-DISTINCT, SHARE, ENTROPY, RECURSIVE, TRANSPORT, ORDERED, LIKENESS, DISCLOSURE = range(8)
+DISTINCT, SHARE, ENTROPY, RECURSIVE, TRANSPORT, ORDERED, LIKENESS, DISCLOSURE, MAPPED, PRESENCE = range(10)
+
+POPULATION = "\0population"
+"""In place of a sensitive column: two values, of which a class has as many as it has rows, and as there are
+people in the population who equal one of its rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """What a class must satisfy, about one sensitive column.
+    """What a class must satisfy, about one sensitive column, or about the `POPULATION`.
 
     =========== =====================================================================================
     kind        condition
@@ -29,6 +33,8 @@ class Rule:
     ORDERED     sum over values of abs(sum so far of c / n - q / N), over ``option`` steps, <= limit
     LIKENESS    (c / n) / (q / N) - 1 <= the value's ``bound``
     DISCLOSURE  c / n and q / N are less than ``limit`` times each other; absent values count if ``option``
+    MAPPED      number of people >= limit
+    PRESENCE    ``bound[0]`` <= n / number of people <= limit
     =========== =====================================================================================
     """
 

@@ -17,7 +17,10 @@ from shoal.kernels.kinds import (
     DISTINCT,
     ENTROPY,
     LIKENESS,
+    MAPPED,
     ORDERED,
+    POPULATION,
+    PRESENCE,
     RECURSIVE,
     SHARE,
     TRANSPORT,
@@ -88,7 +91,8 @@ def assemble(
     whole, rows = np.zeros(0, np.int64), 0
     if rules:
         whole = np.rint(np.bincount(entries[1], entries[2], values)).astype(np.int64)
-        rows = int(whole[slice(*columns[rules[0].column])].sum())
+        some = next((rule.column for rule in rules if rule.column != POPULATION), POPULATION)
+        rows = int(whole[slice(*columns[some])].sum())
     limit = np.array([rule.limit for rule in rules], np.float64)
     bound, place = np.concatenate(bounds), np.concatenate(places)
     return Rules(size, test, limit, values, *entries, whole, rows, bound, place)
@@ -125,6 +129,11 @@ def satisfied(rules: Rules, histogram: NDArray[np.int64], side: int) -> bool:
                 distinct += 1
         if kind == DISTINCT:
             holds = distinct >= limit[r]
+        elif kind == MAPPED:
+            holds = histogram[side, first + 1] >= limit[r]
+        elif kind == PRESENCE:
+            size, people = histogram[side, first], histogram[side, first + 1]
+            holds = people > 0 and bound[test[r, BOUND]] <= size / people <= limit[r]
         elif kind == SHARE:
             holds = largest / total <= limit[r]
         elif kind == ENTROPY:

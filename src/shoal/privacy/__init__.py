@@ -13,12 +13,17 @@ from shoal.privacy.base import Achieved, Model
 from shoal.privacy.beta_likeness import BasicBeta, EnhancedBeta
 from shoal.privacy.counts import Counts, Scale, Sensitive
 from shoal.privacy.delta_disclosure import DeltaDisclosure
+from shoal.privacy.delta_presence import DeltaPresence
 from shoal.privacy.distinct_l import DistinctL, PSensitive
 from shoal.privacy.entropy_l import EntropyL
+from shoal.privacy.fitting import Fitting, fitting_pairs, presence
 from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.k_map import KMap
 from shoal.privacy.measures import ColumnMeasures, Measures, measures
+from shoal.privacy.population import Population, aligned, population_of, read_population, relocated
 from shoal.privacy.recursive_cl import RecursiveCL
 from shoal.privacy.risk import AverageRisk, MaxRisk, Uniqueness
+from shoal.privacy.safepub import SafePub, sampling_rate
 from shoal.privacy.scale import scaled
 from shoal.privacy.t_closeness import TCloseness
 
@@ -31,25 +36,37 @@ __all__ = [
     "ColumnMeasures",
     "Counts",
     "DeltaDisclosure",
+    "DeltaPresence",
     "DistinctL",
     "EnhancedBeta",
     "EntropyL",
+    "Fitting",
     "KAnonymity",
+    "KMap",
     "MaxRisk",
     "Measures",
     "Model",
     "PSensitive",
+    "Population",
     "RecursiveCL",
+    "SafePub",
     "Scale",
     "Sensitive",
     "TCloseness",
     "Uniqueness",
     "achieved_text",
+    "aligned",
     "asked",
+    "fitting_pairs",
     "for_columns",
     "measures",
     "model_text",
     "parse_model",
+    "population_of",
+    "presence",
+    "read_population",
+    "relocated",
+    "sampling_rate",
     "scaled",
 ]
 
@@ -64,9 +81,12 @@ MODELS: dict[str, type[Any]] = {
     "enhanced-beta": EnhancedBeta,
     "delta-disclosure": DeltaDisclosure,
     "p-sensitive": PSensitive,
+    "k-map": KMap,
+    "delta-presence": DeltaPresence,
     "max-risk": MaxRisk,
     "average-risk": AverageRisk,
     "uniqueness": Uniqueness,
+    "safepub": SafePub,
 }
 
 
@@ -83,8 +103,11 @@ def model_text(model: Model) -> str:
 
 
 def asked(model: Model) -> dict[str, Any]:
-    """The parameters of a model."""
-    return describe(model)
+    """The parameters of a model, in plain values."""
+    plain = (bool, int, float, str)
+    return {
+        name: value if isinstance(value, plain) else str(value) for name, value in describe(model).items()
+    }
 
 
 def achieved_text(achieved: Achieved) -> str:

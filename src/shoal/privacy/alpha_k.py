@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from shoal.errors import RecipeError
 from shoal.kernels.kinds import SHARE, Rule
 from shoal.parameters import check
-from shoal.privacy.base import Model
+from shoal.privacy.base import Model, at_least
 from shoal.privacy.counts import Counts
+from shoal.privacy.k_anonymity import too_few_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +67,14 @@ class AlphaK(Model):
 
     def within_reach(self, whole: Counts) -> str | None:
         """Some class has at least the whole table's share of its commonest value."""
-        if whole.rows < self.k:
-            return f"k = {self.k}, but the table has {whole.rows} rows"
+        if reason := too_few_rows(self.k, whole):
+            return reason
         share = float(largest_share(whole, self.column).max(initial=0.0))
         if share <= self.alpha:
             return None
         return (
             f"alpha = {self.alpha:g}, but in column '{self.column}' one value has {share:.4g} of all rows, "
-            f"and so at least that in some class; ask for alpha of {share:.4g} or more"
+            f"and so at least that in some class; ask for alpha of {at_least(share)} or more"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil, floor, log10
 from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
@@ -57,3 +58,15 @@ class Model(Protocol):
     def within_reach(self, whole: Counts) -> str | None:
         """Why not even the whole table as one class satisfies it, and what would; None if it does."""
         return None
+
+
+def at_least(value: float) -> str:
+    """A positive bound in four digits, rounded up: what is advised must do."""
+    digits = 10.0 ** (3 - floor(log10(value)))
+    return f"{ceil(value * digits) / digits:.4g}"
+
+
+def at_most(value: float) -> str:
+    """A positive bound in four digits, rounded down."""
+    digits = 10.0 ** (3 - floor(log10(value)))
+    return f"{floor(value * digits) / digits:.4g}"

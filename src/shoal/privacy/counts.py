@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.privacy.fitting import Fitting
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scale:
@@ -72,6 +74,8 @@ class Counts:
     size: NDArray[np.integer]
     """[classes] number of rows."""
     sensitive: Mapping[str, Sensitive]
+    fitting: Fitting | None = None
+    """How the population fits the classes, where a model compares with one."""
 
     @property
     def classes(self) -> int:
@@ -87,6 +91,11 @@ class Counts:
         """The values of a sensitive column, which a model must have been given by now."""
         assert name is not None
         return self.sensitive[name]
+
+    def people(self) -> Fitting:
+        """How the population fits, which must be known by now."""
+        assert self.fitting is not None
+        return self.fitting
 
 
 def sums(place: NDArray[np.integer], amount: NDArray[np.integer], places: int = 0) -> NDArray[np.int64]:

@@ -117,4 +117,5 @@ def too_few(name: str, asked: float, whole: Counts, column: str | None) -> str |
     there = int(distinct(whole, column).max(initial=0))
     if there >= asked:
         return None
-    return f"{name} = {asked:g}, but the sensitive column '{column}' has {there} different values"
+    advice = f"; ask for {name} of {there} or less" if there > 1 else ""
+    return f"{name} = {asked:g}, but the sensitive column '{column}' has {there} different values{advice}"

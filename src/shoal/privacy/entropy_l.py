@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.errors import RecipeError
 from shoal.kernels.kinds import ENTROPY, Rule
 from shoal.parameters import check
-from shoal.privacy.base import Model
+from shoal.privacy.base import Model, at_most
 from shoal.privacy.counts import Counts
 
 
@@ -68,7 +68,7 @@ class EntropyL(Model):
             return None
         return (
             f"l = {self.l:g}, but the entropy of the whole column '{self.column}' is that of {there:.4g} "
-            f"equally frequent values, and some class has no more; ask for l of {there:.4g} or less"
+            f"equally frequent values, and some class has no more; ask for l of {at_most(there)} or less"
         )
 
 

@@ -47,4 +47,12 @@ class KAnonymity(Model):
 
     def within_reach(self, whole: Counts) -> str | None:
         """A table with fewer than k rows has no class of k."""
-        return None if whole.rows >= self.k else f"k = {self.k}, but the table has {whole.rows} rows"
+        return too_few_rows(self.k, whole)
+
+
+def too_few_rows(k: int, whole: Counts) -> str | None:
+    """Say that a table has fewer than k rows, and what would do; None if it has as many."""
+    if whole.rows >= k:
+        return None
+    advice = f"; ask for k of {whole.rows} or less" if whole.rows > 1 else ""
+    return f"k = {k}, but the table has {whole.rows} rows{advice}"

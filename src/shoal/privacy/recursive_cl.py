@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.errors import RecipeError
 from shoal.kernels.kinds import RECURSIVE, Rule
 from shoal.parameters import check
-from shoal.privacy.base import Model
+from shoal.privacy.base import Model, at_least
 from shoal.privacy.counts import Counts, sums
 from shoal.privacy.distinct_l import too_few
 
@@ -71,7 +71,7 @@ class RecursiveCL(Model):
         return too_few("l", self.l, whole, self.column) or (
             f"c = {self.c:g} with l = {self.l}, but in the whole column '{self.column}' the commonest value "
             f"is {there:.4g} times as frequent as all but the {self.l - 1} commonest together; "
-            f"ask for a c above {there:.4g}, or a smaller l"
+            f"ask for a c above {at_least(there)}, or a smaller l"
         )
 
 

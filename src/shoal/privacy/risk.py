@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import RecipeError
 from shoal.parameters import check
-from shoal.privacy.base import Model
+from shoal.privacy.base import Model, at_least
 from shoal.privacy.counts import Counts
 
 
@@ -153,5 +153,8 @@ def class_size(risk: float) -> int:
 
 
 def too_small(asked: str, size: int, whole: Counts) -> str | None:
-    """Say that a table has fewer rows than one class needs; None if it has as many."""
-    return None if whole.rows >= size else f"{asked} needs {size} rows, but the table has {whole.rows}"
+    """Say that a table has fewer rows than one class needs, and what would do; None if it has as many."""
+    if whole.rows >= size:
+        return None
+    advice = f"; ask for a risk of {at_least(1 / whole.rows)} or more" if asked.startswith("risk") else ""
+    return f"{asked} needs {size} rows, but the table has {whole.rows}{advice if whole.rows > 1 else ''}"

@@ -69,6 +69,51 @@ def test_rules_know_the_whole():
     assert rules.limit.tolist() == [0.1, 1.0]
 
 
+def test_rules_for_some_rows_know_the_whole():
+    subject = problem("t(t=0.1)")
+    some = CodedRows((subject.rows.quasi[0][:2],), subject.rows.sizes, (subject.rows.sensitive[0][:2],), (3,))
+    rules = subject.rules(some.one_by_one(in_order=True))
+    assert rules.entry.size == 3
+    assert (rules.rows, rules.whole.tolist()) == (8, [4, 3, 1])
+
+
+def peopled(*goals) -> Problem:
+    """Ages of which the table has some, and of which the population has two each and 40."""
+    people = pl.Series([*AGES, *AGES, 40])
+    age = encode(pl.concat([pl.Series(AGES), people]), Column("age"))
+    rows = CodedRows((age.codes[:8],), (age.domain.size,))
+    population = CodedRows((age.codes[8:],), (age.domain.size,)).collapsed()
+    return Problem((age.domain,), rows, (), goals, "ncp", np.ones(1), population=population)
+
+
+def test_people_who_are_not_in_the_table_weigh_nothing():
+    subject = peopled(shoal.KMap(3, "people.csv"))
+    table = subject.peopled
+    assert table.weight.tolist() == [1] * 8 + [0]
+    assert table.codes[table.of_row, 0].tolist() == subject.rows.quasi[0].tolist()
+    rules = subject.rules(table)
+    entries = [
+        dict(zip(rules.value[at : at + 2].tolist(), rules.times[at : at + 2].tolist(), strict=True))
+        for at in rules.entry[:-1]
+    ]
+    assert entries == [{0: 1, 1: 2}] * 8 + [{0: 0, 1: 1}]
+
+
+def test_groups_are_fit_by_those_who_equal_their_rows():
+    # Two people for each row; 40 is among all, who can be had by suppression.
+    groups = np.repeat([0, 1, 2], [1, 2, 8])
+    rows = np.array([0, 0, 1, *range(8)])
+    assert peopled(shoal.KMap(4, "p.csv")).suffices(groups, rows, 3).tolist() == [False, True, True]
+    assert peopled(shoal.KMap(17, "p.csv")).suffices(groups, rows, 3).tolist() == [False, False, True]
+    presence = shoal.DeltaPresence(0.48, 0.5, "p.csv")
+    assert peopled(presence).suffices(groups, rows, 3).tolist() == [True, True, False]
+
+
+def test_equal_rows_share_those_who_equal_them():
+    subject = peopled(shoal.KMap(3, "people.csv"))
+    assert subject._equal(np.array([[0], [0], [0], [1], [8]])).tolist() == [1, 1, 0, 2, 1]
+
+
 def partitions(rows: list[int]):
     """Every way to divide rows into classes."""
     if not rows:

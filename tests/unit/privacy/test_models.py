@@ -49,10 +49,12 @@ def test_distinct_l_counts_values():
 def test_a_goal_out_of_reach_says_why():
     whole = Counts(np.array([4]), {"illness": Sensitive.of_whole(np.array([0, 0, 1, 0]))})
     assert KAnonymity(4).within_reach(whole) is None
-    assert KAnonymity(5).within_reach(whole) == "k = 5, but the table has 4 rows"
+    assert KAnonymity(5).within_reach(whole) == "k = 5, but the table has 4 rows; ask for k of 4 or less"
     assert DistinctL(2, "illness").within_reach(whole) is None
     reason = DistinctL(3, "illness").within_reach(whole)
-    assert reason == "l = 3, but the sensitive column 'illness' has 2 different values"
+    assert reason == (
+        "l = 3, but the sensitive column 'illness' has 2 different values; ask for l of 2 or less"
+    )
 
 
 @pytest.mark.parametrize("model", [KAnonymity, DistinctL])

@@ -165,7 +165,8 @@ OF_THE_WHOLE = (AverageRisk(0.25), Uniqueness(0.2), TCloseness(0.25, "hierarchic
 
 
 def test_some_of_every_model():
-    assert {name_of(MODELS, model) for model in SOME} == MODELS.keys()
+    apart = {"k-map", "delta-presence", "safepub"}  # see test_population and test_safepub
+    assert {name_of(MODELS, model) for model in SOME} | apart == MODELS.keys()
 
 
 @pytest.mark.parametrize("model", [model for model in SOME if model.monotone], ids=str)

@@ -1,0 +1,123 @@
+"""(epsilon, delta)-differential privacy by sampling and generalisation: SafePub."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, exp, expm1, floor, log, log1p
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import RecipeError
+from shoal.parameters import check
+from shoal.privacy.base import Model
+from shoal.privacy.counts import Counts
+
+WARNING = (
+    "safepub: from the release one can count its classes, but not tell that the sample was drawn by a secret "
+    "seed, nor that the levels were chosen without looking at this table; that is up to whoever releases it. "
+    "Keep the seed and this report to yourself: its counts are those of the table, without any noise"
+)
+_ROUNDING = 1e-12  # far above what double precision loses here; bounds are widened by it
+
+
+@dataclass(frozen=True, slots=True)
+class SafePub(Model):
+    """(epsilon, delta)-differential privacy: that somebody is in the table hardly changes what is released.
+
+    A random sample of the rows is generalised by a scheme that was fixed beforehand, and classes of fewer
+    than k rows are dropped; k follows from epsilon and delta. Then any set of releases is at most e^epsilon
+    times as likely with a person in the table as without, plus delta. Protects from learning much about
+    anybody, whatever else is known, under the condition that sample and scheme were made as said. Does not
+    protect if the seed is known or the levels were fitted to the table, nor what other releases of the same
+    people add. From a release only the sizes of its classes can be verified.
+
+    References
+    ----------
+    R. Bild, K. A. Kuhn, F. Prasser, "SafePub: a truthful data anonymization algorithm with strong privacy
+    guarantees", PoPETs 2018(1). N. Li, W. Qardaji, D. Su, "On sampling, anonymization, and differential
+    privacy or, k-anonymization meets differential privacy", ASIACCS 2012, theorem 5.
+    """
+
+    epsilon: float
+    """From 0.001 to 8; usual ones are 0.1 to 2."""
+    delta: float
+    """Above 0 and below 1; far below one over the number of rows, if it is to mean something."""
+
+    def __post_init__(self) -> None:
+        check(self)
+        if not 0.001 <= self.epsilon <= 8:
+            raise RecipeError(f"epsilon must be from 0.001 to 8, not {self.epsilon:g}")
+        if not 0 < self.delta < 1:
+            raise RecipeError(f"delta is a probability, above 0 and below 1, not {self.delta:g}")
+
+    def holds(self, counts: Counts) -> NDArray[np.bool_]:
+        """Whether each class has the k rows that epsilon and delta demand."""
+        return counts.size >= self.least_size()
+
+    def achieved(self, counts: Counts) -> dict[str, float]:
+        """Size of the smallest class, and the delta that classes of this size would do for."""
+        k = int(counts.size.min()) if counts.classes else 0
+        return {"k": k, "delta": delta_for(self.epsilon, k) if k else 1.0}
+
+    def least_size(self) -> int:
+        """The k that epsilon and delta demand."""
+        return least_k(self.epsilon, self.delta)
+
+    def within_reach(self, whole: Counts) -> str | None:
+        """A table with fewer than k rows has no class of k."""
+        k = self.least_size()
+        if whole.rows >= k:
+            return None
+        return (
+            f"epsilon = {self.epsilon:g} with delta = {self.delta:g} needs classes of {k} rows, but the "
+            f"table has {whole.rows}; ask for a larger delta"
+        )
+
+
+def sampling_rate(epsilon: float) -> float:
+    """The largest share of rows that may be drawn: 1 - e^-epsilon."""
+    return -expm1(-epsilon)
+
+
+@lru_cache
+def least_k(epsilon: float, delta: float) -> int:
+    """The smallest k for which sampling and dropping classes under k is (epsilon, delta)-private.
+
+    With beta the sampling rate and gamma = (e^epsilon - 1 + beta)/e^epsilon, it is so if for all
+    n >= ceil(k/gamma - 1) a binomial variable of n trials with chance beta exceeds gamma n with a
+    probability of at most delta.
+    """
+    last = ceil(log(1 / delta) / _exponent(epsilon)) + 1  # from here on Chernoff's bound is enough
+    worst = np.maximum.accumulate(tails(epsilon, np.arange(1, last + 1))[::-1])[::-1]
+    first = 1 + int(np.argmax(worst <= delta)) if worst[-1] <= delta else last + 1
+    return floor(_gamma(epsilon) * first * (1 + _ROUNDING)) + 1
+
+
+def delta_for(epsilon: float, k: int) -> float:
+    """The delta of sampling and dropping classes under k: the largest tail from ceil(k/gamma - 1) on."""
+    first = max(ceil((k / _gamma(epsilon) - 1) * (1 - _ROUNDING)), 1)
+    largest, step = 0.0, 1 + ceil(1 / _exponent(epsilon))
+    while largest < exp(-first * _exponent(epsilon)):  # none from `first` on is larger than that
+        largest = max(largest, float(tails(epsilon, np.arange(first, first + step)).max()))
+        first += step
+    return largest
+
+
+def tails(epsilon: float, trials: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Probability that of so many rows more than the share gamma is drawn."""
+    from scipy.special import betainc  # noqa: PLC0415
+
+    most = np.floor(_gamma(epsilon) * trials * (1 - _ROUNDING))
+    return np.asarray(betainc(most + 1, trials - most, sampling_rate(epsilon)), np.float64)
+
+
+def _gamma(epsilon: float) -> float:
+    """(e^epsilon - 1 + beta)/e^epsilon, which is 1 - e^(-2 epsilon) for the largest beta."""
+    return -expm1(-2 * epsilon)
+
+
+def _exponent(epsilon: float) -> float:
+    """The tail of n trials is at most e^(-n D), where D is the divergence of gamma from beta (Chernoff)."""
+    return _gamma(epsilon) * log1p(exp(-epsilon)) - epsilon * exp(-2 * epsilon)
