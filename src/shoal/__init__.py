@@ -22,10 +22,18 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from shoal import errors as errors
+    from shoal import learn as learn
+    from shoal.algorithms import Auto as Auto
+    from shoal.algorithms import Cluster as Cluster
     from shoal.algorithms import Genetic as Genetic
+    from shoal.algorithms import Hilbert as Hilbert
+    from shoal.algorithms import Microaggregate as Microaggregate
     from shoal.algorithms import MinGen as MinGen
     from shoal.algorithms import Mondrian as Mondrian
+    from shoal.algorithms import Peel as Peel
+    from shoal.algorithms import Refine as Refine
     from shoal.algorithms import SafePubScheme as SafePubScheme
+    from shoal.algorithms import TreeGuided as TreeGuided
     from shoal.api import anonymize as anonymize
     from shoal.api import measure as measure
     from shoal.api import verify as verify
@@ -69,6 +77,10 @@ _ROOMS = {
     "KAnonymity": "privacy",
     "AlphaK": "privacy",
     "DistinctL": "privacy",
+    "Auto": "algorithms",
+    "Cluster": "algorithms",
+    "Hilbert": "algorithms",
+    "Microaggregate": "algorithms",
     "EntropyL": "privacy",
     "RecursiveCL": "privacy",
     "TCloseness": "privacy",
@@ -84,17 +96,20 @@ _ROOMS = {
     "SafePub": "privacy",
     "Measures": "privacy",
     "Mondrian": "algorithms",
+    "Peel": "algorithms",
+    "Refine": "algorithms",
     "MinGen": "algorithms",
     "Genetic": "algorithms",
     "SafePubScheme": "algorithms",
+    "TreeGuided": "algorithms",
 }
 
-__all__ = ["__version__", "errors", *_ROOMS]  # noqa: PLE0604
+__all__ = ["__version__", "errors", "learn", *_ROOMS]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
-    if name == "errors":
-        return import_module("shoal.errors")
+    if name in ("errors", "learn"):
+        return import_module(f"shoal.{name}")
     if name not in _ROOMS:
         raise AttributeError(f"module 'shoal' has no attribute '{name}'")
     globals()[name] = getattr(import_module(f"shoal.{_ROOMS[name]}"), name)

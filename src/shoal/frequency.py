@@ -87,6 +87,24 @@ class CodedRows:
         weight = np.ones(self.rows, np.int64)
         return FrequencyTable(self._matrix(order), weight, of_row, self._histograms(of_row, self.rows))
 
+    def divided(self, most: int) -> FrequencyTable:
+        """Like `collapsed`, but up to ``most`` rows of each weighted row stand alone.
+
+        So they can go to different classes, while the table stays small however many equal rows there are.
+        """
+        rank = ranks(self.quasi, self.sizes)
+        order = np.lexsort((*self.sensitive, rank))
+        weight = np.bincount(rank)
+        before = np.cumsum(weight) - weight
+        nth = np.minimum(np.arange(order.size) - before[rank[order]], most)
+        alone = np.cumsum(np.minimum(weight, most + 1))
+        of_row = np.empty(order.size, np.int32)
+        of_row[order] = nth + (alone - np.minimum(weight, most + 1))[rank[order]]
+        some_row = np.empty(int(alone[-1]), np.int64)
+        some_row[of_row] = np.arange(of_row.size)
+        pieces = np.bincount(of_row)
+        return FrequencyTable(self._matrix(some_row), pieces, of_row, self._histograms(of_row, pieces.size))
+
     def _matrix(self, rows: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
         dtype = np.uint16 if max(self.sizes) <= 1 << 16 else np.uint32
         codes = np.empty((rows.size, len(self.quasi)), dtype)

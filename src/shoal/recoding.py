@@ -15,6 +15,7 @@ from shoal.frequency import FrequencyTable, ranks
 from shoal.kernels.collapse import collapse_keys, first_seen
 
 Render = Literal["interval", "set", "label", "representative"]
+Centre = Literal["mean", "median"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +46,10 @@ class Proposal:
     search_space_log10: float | None = None
     notes: tuple[str, ...] = ()
     """What the user should know about the search."""
+    tried: tuple[tuple[str, float], ...] = ()
+    """Ways of searching that were compared, and the mean width of a cell that each led to."""
+    centre: Centre | None = None
+    """Whether each class is released as the values nearest its means, or as its medians."""
     alternatives: tuple[Proposal, ...] = ()
     """Further tables with the same, least loss: as many as the search was asked to list."""
     history: tuple[tuple[float, float], ...] = ()
@@ -107,6 +112,8 @@ class Recoding:
     """[classes] number of original rows."""
     cells: tuple[Cells, ...]
     """One per quasi-identifier."""
+    centre: Centre | None = None
+    """What each class is released as, where that is not its cells."""
 
     @property
     def suppressed(self) -> int:
@@ -136,6 +143,7 @@ class Recoding:
             class_of,
             size,
             tuple(Cells(c.domain, c.of_class[first], c.lo, c.hi, c.members) for c in columns),
+            proposal.centre,
         )
 
     def released_rows(self) -> NDArray[np.int64] | None:
@@ -152,12 +160,16 @@ class Recoding:
         """
         of_row = self.class_of[self.table.of_row]
         of_row = of_row[of_row >= 0]
+        return {name: values.gather(of_row) for name, values in self.values(native, render).items()}
+
+    def values(self, native: tuple[pl.DataType, ...], render: Render = "label") -> dict[str, pl.Series]:
+        """The released quasi-identifiers, class by class."""
         released = {}
         for j, (cells, dtype) in enumerate(zip(self.cells, native, strict=True)):
             domain = cells.domain
             values = domain.labels if dtype == pl.String else domain.values
-            if render == "representative":
-                of_class = values.gather(self._representatives(j))
+            if render == "representative" or self.centre is not None:
+                of_class = values.gather(self.representatives(j))
             elif (cells.covered() == 1).all():
                 of_class = values.gather(cells.lo[cells.of_class])
             elif render == "set":
@@ -165,7 +177,7 @@ class Recoding:
                 of_class = sets.text().gather(sets.of_class)
             else:
                 of_class = cells.text(by_ends=render == "interval").gather(cells.of_class)
-            released[domain.name] = of_class.gather(of_row)
+            released[domain.name] = of_class
         return released
 
     def _kept(self, j: int) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int32]]:
@@ -173,20 +185,26 @@ class Recoding:
         kept = self.class_of >= 0
         return self.table.codes[kept, j], self.class_of[kept]
 
-    def _representatives(self, j: int) -> NDArray[np.int64]:
-        """One code per class to stand for it: the median of numbers, else the commonest value."""
+    def representatives(self, j: int) -> NDArray[np.int64]:
+        """One code per class to stand for it: of numbers the median or the value nearest the mean, else the
+        commonest value.
+        """
         code, class_of = self._kept(j)
-        weight = self.table.weight[self.class_of >= 0]
-        rows = pl.DataFrame({"class": class_of, "code": code, "weight": weight})
-        rows = rows.group_by("class", "code").agg(pl.col("weight").sum()).sort("class", "code")
-        if self.cells[j].domain.ranges:
-            before = pl.col("weight").cum_sum().over("class")
-            median = rows.filter(2 * before >= pl.col("weight").sum().over("class"))
-            chosen = median.unique("class", keep="first", maintain_order=True)
-        else:
-            chosen = rows.sort("class", -pl.col("weight"), "code").unique(
-                "class", keep="first", maintain_order=True
+        domain = self.cells[j].domain
+        weight, place = self.table.weight[self.class_of >= 0], domain.position[code]
+        rows = pl.DataFrame({"class": class_of, "code": code, "weight": weight, "place": place})
+        rows = rows.group_by("class", "code", "place").agg(pl.col("weight").sum()).sort("class", "code")
+        share = pl.col("weight") / pl.col("weight").sum().over("class")
+        if domain.ranges and self.centre == "mean":
+            off = (pl.col("place") - (pl.col("place") * share).sum().over("class")).abs().round(12)
+            rows = rows.sort("class", off, "code")
+        elif domain.ranges:
+            rows = rows.filter(
+                2 * pl.col("weight").cum_sum().over("class") >= pl.col("weight").sum().over("class")
             )
+        else:
+            rows = rows.sort("class", -pl.col("weight"), "code")
+        chosen = rows.unique("class", keep="first", maintain_order=True)
         return chosen["code"].to_numpy().astype(np.int64)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.algorithms import ALGORITHMS, Problem, Progress, SafePubScheme, settled, silent
+from shoal.algorithms import ALGORITHMS, Problem, Progress, SafePubScheme, TreeGuided, settled, silent
 from shoal.domain import Domain
 from shoal.encoding import CategoryOrder, Encoded, dictionary, encode, missing_rows
 from shoal.errors import GoalNotMet, InputError, RecipeError, quote, unknown
@@ -54,6 +54,8 @@ class Release:
     """What was anonymized."""
     solutions: tuple[Any, ...] = field(default=(), repr=False)
     """All tables of least loss that an exact search listed; the first is ``frame``, and all are verified."""
+    recoding: Recoding | None = field(default=None, repr=False)
+    """The classes and their cells."""
 
     def write(self, path: str | Path) -> None:
         """Write the release to a file, whole or not at all; the format follows the suffix."""
@@ -80,15 +82,29 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
         Called with what is being done and how much of it is (0 to 1). What is being done is a text; where a
         search has figures to tell, it is a ``Stage``, a text that has ``figures``.
     """
-    clock = _Clock(on_progress)
+    clock = Clock(on_progress)
     if recipe.output is not None:
         check_writable(recipe.output, inputs(recipe, _path(source)))
     with clock("read"):
         table = _table(recipe, source)
-        subject = _prepare(recipe, table)
+        subject = prepare(recipe, table)
     _check_rendering(recipe)
     with clock("search"):
         proposal = settled(recipe.algorithm.search(subject.problem, on_progress), subject.problem)
+    release = released(recipe, table, subject, proposal, clock)
+    report, frame = release.report, release.frame
+    if recipe.output is not None:
+        with clock("write"):
+            release.write(recipe.output)
+    warnings = (*report.warnings, *_formula_warning(recipe, frame))
+    return replace(release, report=replace(report, warnings=warnings, seconds=clock.seconds()))
+
+
+def released(
+    recipe: Recipe, table: Table, subject: Subject, proposal: Proposal, clock: Clock | None = None
+) -> Release:
+    """Recode the table as an algorithm proposes, and let the verifier decide."""
+    clock = clock or Clock(silent)
     with clock("recode"):
         recoding = Recoding.of(proposal, subject.problem.domains)
         frame = _recode(recipe, table, subject, recoding)
@@ -96,12 +112,7 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
         verification = _verified(recipe, subject, recoding, frame)
         others = tuple(_others(recipe, table, subject, proposal))
     report = _report(recipe, table, subject, proposal, recoding, verification)
-    release = Release(frame, report, recipe, table, (frame, *others))
-    if recipe.output is not None:
-        with clock("write"):
-            release.write(recipe.output)
-    warnings = (*report.warnings, *_formula_warning(recipe, frame))
-    return replace(release, report=replace(report, warnings=warnings, seconds=clock.seconds()))
+    return Release(frame, report, recipe, table, (frame, *others), recoding)
 
 
 def inputs(recipe: Recipe, source: Path | None = None) -> list[Path]:
@@ -119,7 +130,7 @@ def _path(source: object) -> Path | None:
     return Path(source) if isinstance(source, str | os.PathLike) else None
 
 
-class _Clock:
+class Clock:
     """Times the phases of a run and announces them."""
 
     def __init__(self, on_progress: Progress) -> None:
@@ -129,6 +140,7 @@ class _Clock:
 
     @contextmanager
     def __call__(self, phase: str) -> Iterator[None]:
+        """Time a phase."""
         self._announce(phase, 0.0)
         begin = perf_counter()
         yield
@@ -136,11 +148,12 @@ class _Clock:
         self._announce(phase, 1.0)
 
     def seconds(self) -> dict[str, float]:
+        """What every phase took, and all together."""
         return {**self._spent, "total": perf_counter() - self._begin}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Subject:
+class Subject:
     """A table made ready for search."""
 
     problem: Problem
@@ -164,7 +177,7 @@ def _table(recipe: Recipe, source: object) -> Table:
     return table
 
 
-def _prepare(recipe: Recipe, table: Table) -> _Subject:
+def prepare(recipe: Recipe, table: Table) -> Subject:
     """Check the recipe against the table and bring the table into code space."""
     if any(isinstance(model, SafePub) for model in recipe.models) and not _by_scheme(recipe):
         raise RecipeError(
@@ -213,11 +226,25 @@ def _prepare(recipe: Recipe, table: Table) -> _Subject:
         threads=recipe.threads or os.cpu_count() or 1,
         scales={name: scale for name, (_, scale) in sensitive.items()},
         population=population,
+        beside=_beside(recipe, table, rows),
     )
     for model in models:
         if reason := model.within_reach(problem.whole):
             raise GoalNotMet(f"the goal cannot be met: {reason}")
-    return _Subject(problem, encoded, known, rows, _warnings(recipe, table, encoded), people)
+    return Subject(problem, encoded, known, rows, _warnings(recipe, table, encoded), people)
+
+
+def _beside(recipe: Recipe, table: Table, rows: NDArray[np.int64] | None) -> dict[str, Encoded]:
+    """Columns that are no quasi-identifiers, but that the algorithm asks to see."""
+    if not isinstance(recipe.algorithm, TreeGuided):
+        return {}
+    known = [name for name in table.names if name not in recipe.identifier]
+    wanted = recipe.algorithm.beside(recipe.quasi, recipe.sensitive, known)
+    types, orders, na = recipe.types, recipe.orders, recipe.reading.na
+    return {
+        name: encode(_of(table, name, rows), Column(name, types.get(name), orders.get(name), None, na))
+        for name in wanted
+    }
 
 
 def _encode(
@@ -322,7 +349,7 @@ def _warnings(recipe: Recipe, table: Table, encoded: tuple[Encoded, ...]) -> tup
     return tuple(warnings)
 
 
-def _recode(recipe: Recipe, table: Table, subject: _Subject, recoding: Recoding) -> Any:
+def _recode(recipe: Recipe, table: Table, subject: Subject, recoding: Recoding) -> Any:
     """Apply a recoding to the original frame."""
     rows, kept = subject.rows, recoding.released_rows()
     if kept is not None:
@@ -362,7 +389,7 @@ def _unordered(
     return frame.reset_index(drop=True) if table.origin.kind == "pandas" else frame
 
 
-def _others(recipe: Recipe, table: Table, subject: _Subject, proposal: Proposal) -> Iterator[Any]:
+def _others(recipe: Recipe, table: Table, subject: Subject, proposal: Proposal) -> Iterator[Any]:
     """The other tables of least loss."""
     for other in proposal.alternatives:
         recoding = Recoding.of(other, subject.problem.domains)
@@ -371,7 +398,7 @@ def _others(recipe: Recipe, table: Table, subject: _Subject, proposal: Proposal)
         yield frame
 
 
-def _verified(recipe: Recipe, subject: _Subject, recoding: Recoding, frame: Any) -> Verification:
+def _verified(recipe: Recipe, subject: Subject, recoding: Recoding, frame: Any) -> Verification:
     """Let the verifier decide; nothing goes out that it does not pass."""
     released = read(frame, recipe.reading)
     verification = verify_table(
@@ -384,7 +411,7 @@ def _verified(recipe: Recipe, subject: _Subject, recoding: Recoding, frame: Any)
     return verification
 
 
-def _shortfall(recipe: Recipe, subject: _Subject, released: Table, found: Verification) -> str:
+def _shortfall(recipe: Recipe, subject: Subject, released: Table, found: Verification) -> str:
     """Which models do not hold, how near they came, and which classes stand in the way."""
     models = for_columns(recipe.models, recipe.sensitive)
     pairs = zip(models, found.models, strict=False)  # by matching there is one verdict for all
@@ -434,7 +461,7 @@ def _verified_by_matching(counted: Verification, problem: Problem, recoding: Rec
 def _report(
     recipe: Recipe,
     table: Table,
-    subject: _Subject,
+    subject: Subject,
     proposal: Proposal,
     recoding: Recoding,
     verification: Verification,
@@ -474,6 +501,7 @@ def _report(
         search_space=proposal.search_space,
         search_space_log10=proposal.search_space_log10,
         history=proposal.history,
+        tried=proposal.tried,
         warnings=(
             *subject.warnings,
             *((matching.WARNING,) if _by_matching(recipe) else ()),

@@ -34,6 +34,7 @@ from shoal.privacy import (
 )
 from shoal.privacy.labels import covers
 from shoal.table import Column, ReadOptions, Table, as_text, read
+from shoal.table.frames import unpatterned
 
 _NOTHING_KNOWN: Mapping[str, Column] = MappingProxyType({})
 _ROOM = 1 << 62  # numbers of several columns fit one whole number up to here
@@ -146,7 +147,7 @@ def count_classes(
         raise RecipeError("no quasi-identifiers: name the columns that someone could recognise a person by")
     if both := [name for name in sensitive if name in quasi]:
         raise RecipeError(f"{quote(both)} is named both quasi and sensitive: give each column one role")
-    class_of = _classes([table.frame[name] for name in quasi])
+    class_of = _classes([unpatterned(table.frame[name]) for name in quasi])
     known = {name: columns.get(name, Column(name)) for name in (*quasi, *sensitive)}
     return Counts(
         np.bincount(class_of),

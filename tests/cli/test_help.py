@@ -25,9 +25,14 @@ OPTIONS = {
     "run": "--input --output -o --json --quiet --debug",
     "sample": "-o --rows --seed --hierarchies --quiet --debug",
     "demo": "--folder --debug",
+    "search": "--target --quasi --sensitive --identifier --type --hierarchies -k --l --model --algorithm "
+    "--estimator --target-score --scoring --protocol --mode --splits --jobs --seed --delimiter --encoding "
+    "--no-header --na --report --json --quiet --debug",
+    "minimize": "--target --identifier --keep --type --hierarchies --estimator --target-score --seed -o "
+    "--delimiter --encoding --no-header --na --report --json --quiet --debug",
 }
 # Promised as well, but with what they set in motion.
-LATER = ("--report", "--engine", "--memory")
+LATER = ("--engine", "--memory")
 
 
 def shown(text: str) -> str:
@@ -55,6 +60,8 @@ def test_every_option_is_in_the_help(shoal, monkeypatch, command, width):
         ("run", "Usage: shoal run [OPTIONS] RECIPE"),
         ("sample", "Usage: shoal sample [OPTIONS] [NAME]"),
         ("demo", "Usage: shoal demo [OPTIONS]"),
+        ("search", "Usage: shoal search [OPTIONS] INPUT"),
+        ("minimize", "Usage: shoal minimize [OPTIONS] INPUT"),
     ],
 )
 def test_the_usage_names_what_is_wanted(shoal, command, usage):

@@ -24,12 +24,15 @@ from shoal.hierarchies import Hierarchy
 from shoal.parameters import parse_call
 from shoal.privacy import MODELS, DeltaPresence, KMap, Model, parse_model
 
+QUASI = ("age", "height", "born", "colour", "job", "size", "member")
+
 
 class AlgorithmCase(NamedTuple):
-    """An algorithm with its settings, and how many rows it can be asked to take in a test."""
+    """An algorithm with its settings, and how many rows and which columns it can be asked to take."""
 
     text: str
     rows: int = 60
+    quasi: tuple[str, ...] = QUASI
 
 
 class ModelCase(NamedTuple):
@@ -49,7 +52,18 @@ def most_gained(values: list[object], whole: list[object]) -> float:
 
 
 ALGORITHM_CASES: Mapping[str, list[AlgorithmCase]] = {
-    "auto": [AlgorithmCase("auto")],
+    "auto": [
+        AlgorithmCase("auto(seconds=0.2)"),
+        AlgorithmCase("auto", rows=12),
+    ],
+    "cluster": [AlgorithmCase("cluster(cell=20,sweeps=2)")],
+    "hilbert": [AlgorithmCase("hilbert")],
+    "microaggregate": [
+        AlgorithmCase(f"microaggregate(centre={centre})", quasi=("size", "mass"))
+        for centre in ("mean", "median")
+    ],
+    "peel": [AlgorithmCase("peel(vectors=500,sweeps=1)")],
+    "refine": [AlgorithmCase("refine"), AlgorithmCase("refine(start=hilbert,sweeps=2)")],
     "mondrian": [
         AlgorithmCase(f"mondrian(mode={mode},cut={cut})")
         for mode in ("strict", "relaxed")
@@ -60,6 +74,11 @@ ALGORITHM_CASES: Mapping[str, list[AlgorithmCase]] = {
         AlgorithmCase("mingen(sets=true,iterations=200,seconds=)", rows=18),
     ],
     "genetic": [AlgorithmCase("genetic(generations=5)")],
+    "tree": [
+        AlgorithmCase("tree"),
+        AlgorithmCase("tree(target=note,grow=all,split=no,gain=0)"),
+        AlgorithmCase("tree(target=row,gain=0)"),
+    ],
 }
 MODEL_CASES: Mapping[str, list[ModelCase]] = {
     "k": [
@@ -127,13 +146,10 @@ JOBS = Hierarchy.from_tree(
     }
 )
 SIZES = ["S", "M", "L", "XL"]
-QUASI = ["age", "height", "born", "colour", "job", "size", "member"]
 SETTINGS = {
-    "quasi": QUASI,
     "sensitive": ["illness"],
     "identifier": ["name"],
     "plain": ["row", "note"],
-    "hierarchies": {"job": JOBS},
     "orders": {"size": SIZES},
 }
 
@@ -158,6 +174,7 @@ def mixed(rows: int) -> pl.DataFrame:
             "size": pl.Series(rng.choice(SIZES, rows), dtype=pl.Enum(SIZES)),
             "note": rng.choice(["007", 'say "no"', "", "-1"], rows),
             "member": some_missing(rng.random(rows) < 0.3),
+            "mass": rng.normal(70, 12, rows).round(1),
         }
     )
 
@@ -191,10 +208,12 @@ def columns_of(frame: object) -> dict[str, list[object]]:
     return frame.to_dict(as_series=False)
 
 
-def classes_of(columns: Mapping[str, list[object]]) -> dict[tuple[str, ...], list[object]]:
+def classes_of(
+    columns: Mapping[str, list[object]], quasi: tuple[str, ...]
+) -> dict[tuple[str, ...], list[object]]:
     """The sensitive values of every class, counted with a dictionary of tuples of text."""
     classes = defaultdict(list)
-    for row in zip(*(columns[name] for name in (*QUASI, "illness")), strict=True):
+    for row in zip(*(columns[name] for name in (*quasi, "illness")), strict=True):
         classes[tuple(map(str, row[:-1]))].append(row[-1])
     return classes
 
@@ -236,7 +255,9 @@ def test_every_algorithm_and_every_model_is_here():
 def test_a_release_keeps_every_promise(tables, algorithm, model, tmp_path):
     table = tables(algorithm.rows)
     said: list[tuple[str, float]] = []
-    settings = {**SETTINGS, "algorithm": algorithm.text, "models": model.models, "seed": 5}
+    quasi = algorithm.quasi
+    asked = {"algorithm": algorithm.text, "models": model.models, "quasi": quasi, "seed": 5}
+    settings = {**SETTINGS, **asked, "hierarchies": {"job": JOBS} if "job" in quasi else {}}
     release = anonymize(table, **settings, on_progress=lambda doing, done: said.append((doing, done)))
 
     # the same kind of frame, columns in place, rows in order, untouched columns untouched
@@ -254,9 +275,9 @@ def test_a_release_keeps_every_promise(tables, algorithm, model, tmp_path):
 
     # the goal, by the verifier and by a count of our own
     known = {"hierarchies": {"job": JOBS}, "orders": {"size": SIZES}}
-    goal = {"quasi": QUASI, "sensitive": ["illness"], "models": model.models, **known}
+    goal = {"quasi": quasi, "sensitive": ["illness"], "models": model.models, **known}
     assert verify(release.frame, **goal).holds
-    classes = classes_of(columns)
+    classes = classes_of(columns, quasi)
     assert all(model.holds(values, columns["illness"]) for values in classes.values())
     assert (release.report.classes, release.report.released_rows) == (len(classes), algorithm.rows)
     assert release.report.smallest_class == min(map(len, classes.values()))
@@ -271,7 +292,7 @@ def test_a_release_keeps_every_promise(tables, algorithm, model, tmp_path):
         written = list(csv.DictReader(stream, delimiter=";" if in_text else ","))
     counted = defaultdict(list)
     for row in written:
-        counted[tuple(row[name] for name in QUASI)].append(row["illness"])
+        counted[tuple(row[name] for name in quasi)].append(row["illness"])
     assert sorted(map(len, counted.values())) == sorted(map(len, classes.values()))
 
     # progress grows in each phase
@@ -282,6 +303,9 @@ def test_a_release_keeps_every_promise(tables, algorithm, model, tmp_path):
 
 @pytest.mark.parametrize("algorithm", ALGORITHM_LINES, ids=lambda case: case.text)
 def test_the_order_of_rows_is_kept_where_equal_rows_are_divided_or_not(algorithm):
-    frame = pl.DataFrame({"row": range(12), "a": [3, 1, 2, 1, 3, 2] * 2, "b": list("xyyxxy") * 2})
-    release = anonymize(frame, quasi=["a", "b"], plain=["row"], k=2, algorithm=algorithm.text)
+    b = list("xyyxxy") if algorithm.quasi == QUASI else [1, 2, 2, 1, 1, 2]
+    frame = pl.DataFrame({"row": range(12), "a": [3, 1, 2, 1, 3, 2] * 2, "b": b * 2})
+    frame = frame.with_columns(note=pl.col("a") % 2, illness=pl.col("b"))
+    settings = {"quasi": ["a", "b"], "sensitive": ["illness"], "plain": ["row", "note"]}
+    release = anonymize(frame, **settings, k=2, algorithm=algorithm.text)
     assert release.frame["row"].to_list() == list(range(12))

@@ -94,7 +94,9 @@ def test_the_report_is_plain_values(source):
             "holds": True,
         },
     ]
-    assert plain["algorithm"] == {"name": "auto", "parameters": {}}
+    assert plain["algorithm"] == {"name": "auto", "parameters": {"seconds": 0.6}}
+    assert [tried["name"] for tried in plain["tried"]][:2] == ["mondrian", "peel"]
+    assert all(plain["ncp"] <= tried["lost"] for tried in plain["tried"])
     assert plain["loss"]["name"] == "ncp"
     assert (
         plain["loss"]["value"]
@@ -273,7 +275,7 @@ def steps(recipe, table):
 def test_progress_names_every_phase_and_grows_in_each(source, tmp_path):
     said = steps(replace(RECIPE, output=str(tmp_path / "release.csv")), source)
     phases = list(dict.fromkeys(doing for doing, _ in said))
-    assert [p for p in phases if p != "partitioning"] == ["read", "search", "recode", "verify", "write"]
+    assert [p for p in phases if not p.endswith("ing")] == ["read", "search", "recode", "verify", "write"]
     for phase in phases:
         done = [share for doing, share in said if doing == phase]
         assert done == sorted(done)
@@ -414,8 +416,8 @@ def test_the_writers_settings_are_those_of_the_recipe(source, tmp_path):
 def test_the_order_of_categories_can_be_said(source):
     notes = run(replace(RECIPE, category_order="appearance"), source).report.notes
     assert notes[0] == "categories of 'colour' were ordered by first appearance"
-    assert run(replace(RECIPE, quasi=("age",), trees={}), source).report.notes == (
-        "auto chose mondrian(mode=strict,cut=greedy)",
+    assert not any(
+        "order" in note for note in run(replace(RECIPE, quasi=("age",), trees={}), source).report.notes
     )
 
 

@@ -156,3 +156,8 @@ print([name for name in search if f'shoal.{name}' in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_quasi_identifier_may_have_a_name_like_a_pattern():
+    found = verify(pl.DataFrame({"^a$": ["x", "x", "y", "y"]}), quasi=["^a$"], models=[KAnonymity(2)])
+    assert (found.holds, found.classes) == (True, 2)

@@ -80,11 +80,29 @@ class Mondrian:
         return proposal if self.cut != "classic" else _as_boxes(proposal)
 
 
+def divided(
+    problem: Problem, table: FrequencyTable, class_of: NDArray[np.int32], on_progress: Progress = silent
+) -> NDArray[np.int32]:
+    """Partition classes that satisfy the goal further, each by itself, by greedy cuts; -1 stays -1."""
+    tree = _Tree(problem, table, GREEDY, divide=False, within=class_of)
+    tree.grow(problem.threads, on_progress)
+    return tree.classes()
+
+
 class _Tree:
     """A partition in the making: the large nodes here, the small ones in the kernel."""
 
-    def __init__(self, problem: Problem, table: FrequencyTable, how: int, divide: bool) -> None:
-        self.rows = Rows(table.codes.copy(), table.weight.copy(), np.arange(table.weight.size))
+    def __init__(
+        self,
+        problem: Problem,
+        table: FrequencyTable,
+        how: int,
+        divide: bool,
+        within: NDArray[np.int32] | None = None,
+    ) -> None:
+        order = np.arange(table.weight.size) if within is None else np.argsort(within, kind="stable")
+        self.rows = Rows(table.codes[order], table.weight[order], order)
+        self.ends = np.array([0, order.size]) if within is None else np.cumsum(np.bincount(within + 1))
         self.axes, self.rules, self.how, self.divide = problem.axes(), problem.rules(table), how, divide
         self.kernel = KERNELS[how]
         self.leaf = np.zeros(table.weight.size, np.bool_)
@@ -96,7 +114,7 @@ class _Tree:
     def grow(self, threads: int, on_progress: Progress) -> None:
         """Partition everything; which thread does what has no influence on the result."""
         whole = self.leaf.size
-        finished = 0
+        finished = int(self.ends[0])
         done: SimpleQueue[Future[_Done]] = SimpleQueue()
         pool = ThreadPoolExecutor(max(threads, 1))
 
@@ -104,7 +122,8 @@ class _Tree:
             pool.submit(self._step, part).add_done_callback(done.put)
 
         try:
-            submit(_Part(0, whole, self.root, self.how == CLASSIC))
+            for start, stop in pairwise(self.ends.tolist()):
+                submit(_Part(start, stop, self.root, self.how == CLASSIC))
             while finished < whole:
                 try:
                     nodes, rows, parts = done.get(timeout=1.0).result()
@@ -163,7 +182,7 @@ class _Tree:
     def _cuts_of_sample(self, rows: Rows, box: NDArray[np.int64]) -> Cuts:
         """Cuts into parts of at most half a share and so many classes, found on every so-maniest row."""
         size = rows.weight.size
-        step = size // max(_SAMPLE, size >> 5)
+        step = max(size // max(_SAMPLE, size >> 5), 1)
         sample = _some(rows, np.arange(0, size, step))  # a copy
         enough = max(_SHARE // 2, 2 * size * self.rules.values // _TALLIES) // step
         leaf = np.zeros(sample.weight.size, np.bool_)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.domain import Domain
-from shoal.encoding import CategoryOrder
+from shoal.encoding import CategoryOrder, Encoded
 from shoal.frequency import CodedRows, FrequencyTable, Histograms, ranks
 from shoal.kernels.axes import LEVELS, START, TREE, Axes
 from shoal.kernels.kinds import POPULATION
@@ -44,6 +44,8 @@ class Problem:
     """How many threads to use; the result does not depend on it."""
     scales: Mapping[str, Scale] = field(default_factory=dict)
     """How the values of sensitive columns lie to each other, where that is known."""
+    beside: Mapping[str, Encoded] = field(default_factory=dict)
+    """Columns other than quasi-identifiers that the algorithm asked to see."""
     population: FrequencyTable | None = None
     """The people that some models compare with, in the same code space."""
 

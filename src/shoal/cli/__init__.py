@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from shoal import __version__
+from shoal.cli import learning
 from shoal.cli import options as o
 from shoal.cli.options import option
 from shoal.cli.process import run_process
@@ -418,6 +419,10 @@ def demo(
     with progress(False) as on_progress:
         release = play(folder, on_progress)
     tell(console(), folder, release)
+
+
+app.command(cls=_Command)(learning.search)
+app.command(cls=_Command)(learning.minimize)
 
 
 def main() -> None:

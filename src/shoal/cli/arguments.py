@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from itertools import zip_longest
 
-from shoal.algorithms import ALGORITHMS, Algorithm, Mondrian
+from shoal.algorithms import ALGORITHMS, Algorithm
 from shoal.errors import RecipeError, quote, unknown
 from shoal.hierarchies import Hierarchy, read_hierarchies
 from shoal.parameters import build
@@ -43,8 +42,6 @@ def pairs(option: str, texts: Sequence[str] | None) -> list[tuple[str, str]]:
 
 def algorithm_of(name: str, parameters: list[str] | None) -> Algorithm:
     """An algorithm by name, with its parameters."""
-    if parameters and not fields(ALGORITHMS.get(name, Mondrian)):
-        raise RecipeError(f"--set: {name} has no parameters; name the algorithm too, as in -a mondrian")
     algorithm: Algorithm = build("algorithm", ALGORITHMS, name, dict(pairs("--set", parameters)))
     return algorithm
 
@@ -59,7 +56,7 @@ def roles_of(
 ) -> dict[str, tuple[str, ...]]:
     """Roles by name or by position, as the fields of a recipe."""
     named = {"quasi": quasi, "sensitive": sensitive, "identifier": identifier, "plain": plain}
-    by_name = {role: tuple(_column_names(table, texts or ())) for role, texts in named.items()}
+    by_name = {role: tuple(names_of(table, texts or ())) for role, texts in named.items()}
     if by_position is None:
         if not by_name["quasi"]:
             raise RecipeError(
@@ -80,7 +77,7 @@ def roles_of(
     }
 
 
-def _column_names(table: Table, texts: Sequence[str]) -> Iterator[str]:
+def names_of(table: Table, texts: Sequence[str]) -> Iterator[str]:
     """Names from repeated options; a column whose own name has a comma or spaces may be named whole."""
     for text in texts:
         for part in [text] if text in table.names else filter(str.strip, text.split(",")):

@@ -138,7 +138,9 @@ AlgorithmName = Annotated[
         "-a",
         panel=SEARCH,
         metavar="NAME",
-        help="auto, mondrian, mingen (exact, small tables), genetic or safepub (for that model).",
+        help="auto (the best of several in half a second), mondrian, hilbert, cluster, refine, peel (for "
+        "hierarchies), tree (for learning), microaggregate (numbers stay numbers), mingen (exact, small "
+        "tables), genetic or safepub (for that model).",
     ),
 ]
 Parameters = Annotated[
@@ -147,10 +149,13 @@ Parameters = Annotated[
         "--set",
         panel=SEARCH,
         metavar="P=V",
-        help="A parameter of the algorithm. mondrian: mode=strict or relaxed, cut=greedy, nearest or "
-        "classic. mingen: semantics=classes or matching, seconds=60, iterations=, limit=100, sets=no, "
-        "force=no. genetic: population=100, generations=1000, mutation_rate=10, patience=50, semantics=, "
-        "seconds=. safepub: levels=age=2,sex=0. Repeatable.",
+        help="A parameter of the algorithm. auto: seconds=0.6. mondrian: mode=strict or relaxed, cut=greedy, "
+        "nearest or classic. refine: start=mondrian or hilbert, sweeps=4, seconds=60. cluster: cell=1600, "
+        "sweeps=16, seconds=60. peel: vectors=20000, sweeps=4, seconds=60. microaggregate: centre=mean or "
+        "median, cell=20000. mingen: semantics=classes or matching, seconds=60, iterations=, limit=100, "
+        "sets=no, force=no. genetic: population=100, generations=1000, mutation_rate=10, patience=50, "
+        "semantics=, seconds=. tree: target=COLUMN, grow=quasi or all, failing=merge or delete, split=yes, "
+        "gain=16. safepub: levels=age=2,sex=0. Repeatable.",
     ),
 ]
 LossName = Annotated[
@@ -160,7 +165,7 @@ LossName = Annotated[
         panel=SEARCH,
         metavar="NAME",
         help="What is minimised and reported: ncp, span-ncp, certainty, distortion, generalised, precision, "
-        "discernibility, class-size or entropy.",
+        "discernibility, class-size, entropy or squared-error.",
     ),
 ]
 Weights = Annotated[

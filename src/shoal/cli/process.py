@@ -16,6 +16,8 @@ from shoal.files import discard_unfinished
 
 Command = Callable[[Sequence[str]], object]
 
+last_words: list[Callable[[], object]] = []
+"""What an interrupted command has to say before the process ends, such as what it found so far."""
 _drawn = [1]
 """Lines that a progress bar takes up; read by a signal handler, which can take no lock to ask the bar."""
 
@@ -80,6 +82,9 @@ def lines_drawn(lines: int) -> None:
 def _leave(number: int, frame: Any) -> NoReturn:
     """End the process without waiting for any thread."""
     discard_unfinished()
+    for say in last_words:
+        with suppress(Exception):  # it may be interrupted anywhere
+            say()
     # A progress bar may have hidden the cursor and left its lines.
     lines = "\r\x1b[2K" + "\x1b[1A\x1b[2K" * (_drawn[0] - 1)
     tidy = f"{lines}\x1b[?25h" if sys.stderr.isatty() else ""

@@ -106,7 +106,9 @@ def _places(levels: NDArray[np.integer]) -> NDArray[np.int64]:
 
 @inner
 def add_row(rules: Rules, row: int, histogram: NDArray[np.int64], side: int) -> None:
-    """Add the sensitive values of one weighted row to ``histogram[side]``."""
+    """Add the sensitive values of one weighted row to ``histogram[side]``, if any rule looks at them."""
+    if rules.values == 0:
+        return
     for at in range(rules.entry[row], rules.entry[row + 1]):
         histogram[side, rules.value[at]] += rules.times[at]
 

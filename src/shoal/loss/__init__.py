@@ -7,6 +7,7 @@ from typing import Any
 from shoal.loss.base import Loss, Measured
 from shoal.loss.certainty import CELL_COSTS, NCP, Certainty, Distortion, Generalised, Precision, SpanNCP
 from shoal.loss.classes import ClassSize, Discernibility, Entropy
+from shoal.loss.variance import SquaredError
 
 __all__ = ["CELL_COSTS", "LOSSES", "Loss", "Measured"]
 
@@ -20,4 +21,5 @@ LOSSES: dict[str, type[Any]] = {
     "entropy": Entropy,
     "precision": Precision,
     "generalised": Generalised,
+    "squared-error": SquaredError,
 }

@@ -51,6 +51,8 @@ class Report:
     search_space_log10: float | None = None
     history: tuple[tuple[float, float], ...] = ()
     """Best and mean loss after each generation, where the search was an evolution."""
+    tried: tuple[tuple[str, float], ...] = ()
+    """Ways of searching that were compared, by name, and what each lost before the best was chosen."""
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -73,5 +75,6 @@ class Report:
         plain = asdict(self) | {"gap": self.gap, "reduction_log10": self.reduction_log10}
         for name in ("quasi", "sensitive", "identifier", "warnings", "notes"):
             plain[name] = list(plain[name])
+        plain["tried"] = [{"name": name, "lost": lost} for name, lost in self.tried]
         plain["models"] = [model.to_dict() for model in self.models]
         return plain

@@ -147,9 +147,3 @@ def test_an_unknown_setting_is_refused(settings):
         RecipeError, match=f"unknown {next(iter(settings))} '{next(iter(settings.values()))}'"
     ):
         Mondrian(**settings)
-
-
-def test_auto_says_what_it_chose(problem):
-    chosen = Auto().search(problem)
-    assert np.array_equal(chosen.class_of, Mondrian().search(problem).class_of)
-    assert chosen.notes == ("auto chose mondrian(mode=strict,cut=greedy)",)

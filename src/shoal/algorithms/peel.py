@@ -1,0 +1,124 @@
+"""Peel: release what can be released with the least loss, then what can with a little more, and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.algorithms.problem import Problem, Progress, silent
+from shoal.algorithms.refine import check_budget, refined
+from shoal.algorithms.space import Run, worker
+from shoal.domain import Domain
+from shoal.encoding import CategoryOrder
+from shoal.errors import RecipeError
+from shoal.kernels.peel import peel
+from shoal.parameters import check
+from shoal.recoding import Proposal
+
+_BINS = (32, 8, 2)  # parts that a line without a hierarchy is divided into, level by level
+
+
+@dataclass(frozen=True, slots=True)
+class Peel:
+    """Takes level vectors in the order of their loss; each releases the groups that satisfy the models.
+
+    A level vector says for every column how far up its hierarchy all values go. Rows that are equal then, and
+    enough, become a class and leave; the rest waits for the next vector. A number or date without a hierarchy
+    is divided into ever fewer equal parts; a flat category is kept or given up. Then the classes are refined.
+    Suits columns with hierarchies.
+
+    References
+    ----------
+    F. Prasser, R. Bild, K. A. Kuhn, "A generic method for assessing the quality of de-identified health
+    data", MIE 2016 (local recoding by repeated full-domain generalisation).
+    """
+
+    vectors: int = 20_000
+    """How many level vectors are tried, at most; where there are more, so many of them by chance."""
+    sweeps: int = 4
+    """Sweeps of refinement, see `Refine`."""
+    seconds: float = 60.0
+    """The budget of the refinement, see `Refine`."""
+
+    def __post_init__(self) -> None:
+        check(self)
+        check_budget("peel", self.sweeps, self.seconds)
+        if self.vectors < 1:
+            raise RecipeError(f"vectors of algorithm peel must be 1 or more, not {self.vectors}")
+
+    @property
+    def category_order(self) -> CategoryOrder:
+        """By frequency, as what it is refined with."""
+        return "frequency"
+
+    def search(self, problem: Problem, on_progress: Progress = silent) -> Proposal:
+        """Peel, then refine."""
+        with worker(on_progress) as run:
+            start = peeled(problem, self.vectors, run)
+        return refined(problem, start, self.sweeps, self.seconds, on_progress)
+
+
+def peeled(problem: Problem, most: int, run: Run) -> Proposal:
+    """Classes by ``most`` level vectors."""
+    table = problem.table
+    if (problem.weights < 0).any():
+        raise RecipeError("peel takes weights from 0 up; mingen and genetic take any")
+    ladders = [list(_levels(domain)) for domain in problem.domains]
+    costs = [
+        weight * np.array([np.dot(table.values(j, domain.size), width) for _, width in ladders[j]])
+        for j, (domain, weight) in enumerate(zip(problem.domains, problem.weights, strict=True))
+    ]
+    vectors = _vectors([len(ladder) for ladder in ladders], most, problem.seed)
+    loss = sum(cost[vectors[:, j]] for j, cost in enumerate(costs))
+    vectors = vectors[np.argsort(loss, kind="stable")]
+    words, begin = _words(ladders)
+    starts = np.stack([begin[j][vectors[:, j]] for j in range(len(ladders))], axis=1)
+    class_of = run(peel, table.codes, table.weight, problem.rules(table), words, starts)
+    return Proposal(table, np.unique(class_of, return_inverse=True)[1].astype(np.int32), nodes=len(vectors))
+
+
+def _levels(domain: Domain) -> Iterator[tuple[NDArray[np.integer], NDArray[np.float64]]]:
+    """Per level, from values as they are to anything: the node above each code, and its width."""
+    code = np.arange(domain.size)
+    if domain.hierarchy is not None:
+        for level, node in enumerate(domain.hierarchy.nodes):
+            yield node, domain.width(*domain.hierarchy.extent(np.full(domain.size, level), code))
+        return
+    yield code, np.zeros(domain.size)
+    if domain.kind != "flat":
+        for parts in _BINS:
+            part = np.floor(domain.position * parts).clip(-1, parts - 1)
+            yield (part + 1).astype(np.int64), np.full(domain.size, 1 / parts)
+    yield np.zeros_like(code), np.ones(domain.size)
+
+
+def _vectors(heights: list[int], most: int, seed: int) -> NDArray[np.int64]:
+    """All level vectors, or ``most`` of them by chance, with the last one among them."""
+    number = prod(heights)
+    if number <= most:
+        return np.stack([level.ravel() for level in np.indices(heights)], axis=1)
+    random = np.random.default_rng(seed)
+    chosen = [random.integers(0, height, most - 1) for height in heights]
+    last = [height - 1 for height in heights]
+    return np.concatenate((np.unique(np.stack(chosen, axis=1), axis=0), [last]))
+
+
+def _words(
+    ladders: list[list[tuple[NDArray[np.integer], NDArray[np.float64]]]],
+) -> tuple[NDArray[np.uint64], list[NDArray[np.int64]]]:
+    """A random word for every node, code by code and level by level, and where each level begins."""
+    random = np.random.default_rng(0)  # which words has no influence: only whether they are equal
+    words: list[NDArray[np.uint64]] = []
+    begin = []
+    at = 0
+    for ladder in ladders:
+        size = ladder[0][0].size
+        begin.append(at + size * np.arange(len(ladder)))
+        at += size * len(ladder)
+        for node, _ in ladder:
+            words.append(random.integers(1 << 64, size=int(node.max()) + 1, dtype=np.uint64)[node])
+    return np.concatenate(words), begin

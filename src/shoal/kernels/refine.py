@@ -1,0 +1,449 @@
+"""Improve a partition step by step: move, swap, dissolve, regroup; only what lowers the loss is kept."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.classes import (
+    NOBODY,
+    ZERO,
+    Boxes,
+    Measure,
+    Points,
+    cost_exchanged,
+    cost_with,
+    cost_without,
+    empty,
+    join,
+    leave,
+    rebuild,
+)
+from shoal.kernels.cluster import LEAST, k_member, keeps_rules, place
+from shoal.kernels.compiled import entry, inner, typed
+from shoal.kernels.random import below
+from shoal.kernels.rules import Rules
+
+MOVE, DISSOLVE, REGROUP = 0, 1, 2
+"""What `improve` tries."""
+
+_NONE, _MOVED, _SWAPPED = 0, 1, 2
+_SPREAD = typed(16)  # how many neighbours a class is dissolved into at most
+_REACH = 8  # neighbours of a row on either side whose classes count as neighbours of its class
+_PASSES = 4  # over a pool that was regrouped; further ones hardly find anything
+
+
+class Room(NamedTuple):
+    """Room to work in, and what is remembered between calls."""
+
+    seen: NDArray[np.int64]
+    """[classes] when each class was last looked at."""
+    clock: NDArray[np.int64]
+    """[1] counts the rows and pools looked at."""
+    random: NDArray[np.uint64]
+    """[1] state of the random numbers."""
+    histogram: NDArray[np.int64]
+    """[1, values]"""
+    free: NDArray[np.int64]
+    """[classes + 1] how many classes are free, and which, the last one to be taken first."""
+    pool: NDArray[np.int64]
+    """[3, rows] rows of a pool, the same in their first order, and the classes they were in."""
+    ids: NDArray[np.int64]
+    """[classes] classes of a pool."""
+    bound: NDArray[np.float64]
+    """[rows]"""
+
+
+@entry
+def set_up(points: Points, measure: Measure, rules: Rules, ident: NDArray[np.int64], boxes: Boxes) -> float:
+    """Link the rows to the classes that ``boxes.of`` names, measure all boxes; return the loss."""
+    for c in range(boxes.head.size):
+        empty(boxes, c)
+    for r in range(boxes.of.size - 1, -1, -1):
+        if boxes.of[r] >= 0:
+            join(boxes, rules, ident, r, boxes.of[r])
+    loss = 0.0
+    for c in range(boxes.head.size):
+        rebuild(points, measure, boxes, c)
+        loss += boxes.total[c] * boxes.cost[c]
+    return loss
+
+
+@inner
+def _sweep(
+    points: Points,
+    measure: Measure,
+    rules: Rules,
+    ident: NDArray[np.int64],
+    boxes: Boxes,
+    order: NDArray[np.int64],
+    first: int,
+    last: int,
+    stop: int,
+    reach: int,
+    allowed: int,
+    room: Room,
+    halt: NDArray[np.bool_],
+) -> tuple[float, int]:
+    """Offer the rows ``order[first:last]`` to the classes of their neighbours in ``order[:stop]``.
+
+    A row moves where its class can spare it, or takes the place of another row: whatever saves most.
+
+    Returns
+    -------
+    the loss saved, and the work done in evaluations of one row
+    """
+    line, tree, bits, cost, total = boxes.line, boxes.tree, boxes.bits, boxes.cost, boxes.total
+    head, link, of = boxes.head, boxes.link, boxes.of
+    spot, leaf, mark, weight = points.place, points.leaf, points.bits, points.weight
+    whole, root, node, node_cost, unit = (
+        measure.whole,
+        measure.root,
+        measure.node,
+        measure.node_cost,
+        measure.unit,
+    )
+    seen, clock, histogram = room.seen, room.clock, room.histogram
+    size, other_rules = rules.size, rules.limit.size > 0
+    saved = 0.0
+    work = ZERO
+    for t in range(first, last):
+        if halt[0] or work > allowed:
+            break
+        clock[0] += 1
+        now = clock[0]
+        r = order[t]
+        a = of[r]
+        if a < 0 or total[a] * cost[a] < LEAST or (head[a] == r and link[0, r] < 0):
+            continue
+        shrunk = cost_without(
+            line, tree, bits, cost, a, spot, leaf, mark, r, whole, root, node, node_cost, unit
+        )
+        work += 1
+        if total[a] * (cost[a] - shrunk) < LEAST:
+            continue  # an inner row: whoever would gain by it will ask for it
+        spare = total[a] - weight[r] >= size
+        before_a = total[a] * cost[a]
+        best = LEAST
+        what = _NONE
+        into = NOBODY
+        other = NOBODY
+        seen[a] = now
+        for step in range(2 * reach):
+            # Alternately behind and ahead: nearer neighbours first.
+            neighbour = t + (step // 2 + 1) * (1 if step & 1 else -1)
+            if neighbour < 0 or neighbour >= stop:
+                continue
+            b = of[order[neighbour]]
+            if b < 0 or seen[b] == now:
+                continue
+            seen[b] = now
+            grown = cost_with(
+                line, tree, bits, cost, b, spot, leaf, mark, r, whole, root, node, node_cost, unit
+            )
+            work += 1
+            before_b = total[b] * cost[b]
+            if spare:
+                gain = before_a + before_b - (total[a] - weight[r]) * shrunk - (total[b] + weight[r]) * grown
+                work += 2 * (gain > best and other_rules)
+                if (
+                    gain > best
+                    and keeps_rules(rules, boxes, ident, histogram, a, r, NOBODY)
+                    and keeps_rules(rules, boxes, ident, histogram, b, NOBODY, r)
+                ):
+                    best = gain
+                    what = _MOVED
+                    into = b
+            if link[0, head[b]] < 0:
+                continue
+            s = head[b]
+            while s >= 0:
+                total_a = total[a] - weight[r] + weight[s]
+                total_b = total[b] - weight[s] + weight[r]
+                if total_a >= size and total_b >= size:
+                    gain = before_a + before_b
+                    for side in range(2):  # one call for both classes: each one is compiled on its own
+                        if gain > best:
+                            work += 1
+                            gain -= (total_b if side else total_a) * cost_exchanged(
+                                line,
+                                tree,
+                                bits,
+                                cost,
+                                b if side else a,
+                                spot,
+                                leaf,
+                                mark,
+                                s if side else r,
+                                r if side else s,
+                                whole,
+                                root,
+                                node,
+                                node_cost,
+                                unit,
+                            )
+                    work += 2 * (gain > best and other_rules)
+                    if (
+                        gain > best
+                        and keeps_rules(rules, boxes, ident, histogram, a, r, s)
+                        and keeps_rules(rules, boxes, ident, histogram, b, s, r)
+                    ):
+                        best = gain
+                        what = _SWAPPED
+                        into = b
+                        other = s
+                s = link[0, s]
+        if what == _NONE:
+            continue
+        leave(boxes, rules, ident, r)
+        join(boxes, rules, ident, r, into)
+        if what == _SWAPPED:
+            leave(boxes, rules, ident, other)
+            join(boxes, rules, ident, other, a)
+        work += rebuild(points, measure, boxes, a) + rebuild(points, measure, boxes, into)
+        saved += best
+    return saved, work
+
+
+@inner
+def _neighbours(
+    boxes: Boxes,
+    order: NDArray[np.int64],
+    rank: NDArray[np.int64],
+    c: int,
+    most: int,
+    room: Room,
+) -> int:
+    """List in ``room.ids`` the class ``c`` and up to ``most - 1`` classes of its members' neighbours."""
+    of, link, seen, ids = boxes.of, boxes.link, room.seen, room.ids
+    room.clock[0] += 1
+    now = room.clock[0]
+    seen[c] = now
+    ids[0] = c
+    count = ZERO + 1
+    for step in range(2 * _REACH):
+        r = boxes.head[c]
+        while r >= 0:
+            at = rank[r] + (step // 2 + 1) * (1 if step & 1 else -1)
+            r = link[0, r]
+            if at < 0 or at >= order.size:
+                continue
+            b = of[order[at]]
+            if b >= 0 and seen[b] != now and count < most:
+                seen[b] = now
+                ids[count] = b
+                count += 1
+        if count == most:
+            break
+    return count
+
+
+@inner
+def _dissolve(
+    points: Points,
+    measure: Measure,
+    rules: Rules,
+    ident: NDArray[np.int64],
+    boxes: Boxes,
+    order: NDArray[np.int64],
+    rank: NDArray[np.int64],
+    c: int,
+    room: Room,
+) -> tuple[float, int]:
+    """Spread the rows of class ``c`` over its neighbours, if that lowers the loss."""
+    classes = _neighbours(boxes, order, rank, c, _SPREAD, room)
+    room.ids[0] = room.ids[classes - 1]
+    classes -= 1
+    rows = ZERO
+    r = boxes.head[c]
+    while r >= 0:
+        if rows == room.pool.shape[1]:
+            return 0.0, rows
+        room.pool[0, rows] = r
+        rows += 1
+        r = boxes.link[0, r]
+    saved = boxes.total[c] * boxes.cost[c]
+    placed = ZERO
+    while placed < rows and saved > LEAST and classes > 0:
+        r = room.pool[0, placed]
+        leave(boxes, rules, ident, r)
+        added = place(points, measure, rules, ident, boxes, room.ids, classes, r, saved, room.histogram)
+        if added == np.inf:
+            join(boxes, rules, ident, r, c)
+            saved = 0.0
+        else:
+            placed += 1
+            saved -= added
+    work = (placed + 1) * (classes + rows)  # each row is measured with every class and makes one anew
+    if placed == rows and saved > LEAST:
+        rebuild(points, measure, boxes, c)
+        room.free[0] += 1
+        room.free[room.free[0]] = c
+        return saved, work
+    for i in range(placed):
+        r = room.pool[0, i]
+        b = boxes.of[r]
+        leave(boxes, rules, ident, r)
+        join(boxes, rules, ident, r, c)
+        rebuild(points, measure, boxes, b)
+    return 0.0, work
+
+
+@inner
+def _regroup(
+    points: Points,
+    measure: Measure,
+    rules: Rules,
+    ident: NDArray[np.int64],
+    boxes: Boxes,
+    order: NDArray[np.int64],
+    rank: NDArray[np.int64],
+    c: int,
+    most: int,
+    allowed: int,
+    room: Room,
+    halt: NDArray[np.bool_],
+) -> tuple[float, int]:
+    """Cluster a class and its neighbours anew, and improve that; keep it if it lowers the loss.
+
+    With ``most`` = 1 this splits a class that is large enough.
+    """
+    head, link, total, cost = boxes.head, boxes.link, boxes.total, boxes.cost
+    pool, ids, free = room.pool, room.ids, room.free
+    classes = _neighbours(boxes, order, rank, c, most, room)
+    before = 0.0
+    rows = ZERO
+    weight = ZERO
+    for k in range(classes):
+        before += total[ids[k]] * cost[ids[k]]
+        weight += total[ids[k]]
+        r = head[ids[k]]
+        while r >= 0 and rows < pool.shape[1]:
+            pool[0, rows] = pool[1, rows] = r
+            pool[2, rows] = ids[k]
+            rows += 1
+            r = link[0, r]
+        if r >= 0:  # more rows than the pool holds
+            return 0.0, rows
+    if before < LEAST or weight < 2 * rules.size:
+        return 0.0, rows
+    available = classes
+    while available < weight // rules.size and free[0] > 0 and available < ids.size:
+        ids[available] = free[free[0]]
+        free[0] -= 1
+        available += 1
+    for k in range(available):
+        empty(boxes, ids[k])
+    made, work = k_member(
+        points,
+        measure,
+        rules,
+        ident,
+        boxes,
+        pool[0],
+        rows,
+        ids[:available],
+        below(room.random, rows),
+        room.bound,
+        room.histogram,
+        halt,
+    )
+    after = np.inf
+    if made > 0:
+        after = 0.0
+        for k in range(made):
+            after += total[ids[k]] * cost[ids[k]]
+        for _ in range(_PASSES):
+            saved, more = _sweep(
+                points,
+                measure,
+                rules,
+                ident,
+                boxes,
+                pool[0],
+                ZERO,
+                rows,
+                rows,
+                rows,
+                allowed - work,
+                room,
+                halt,
+            )
+            after -= saved
+            work += more
+            if saved < LEAST or work > allowed:
+                break
+    keep = after < before - LEAST and not halt[0]
+    if not keep:
+        for k in range(available):
+            empty(boxes, ids[k])
+        for i in range(rows):
+            join(boxes, rules, ident, pool[1, i], pool[2, i])
+    for k in range(available):
+        rebuild(points, measure, boxes, ids[k])
+        if head[ids[k]] < 0:
+            free[0] += 1
+            free[free[0]] = ids[k]
+    return before - after if keep else 0.0, work
+
+
+@entry
+def improve(
+    points: Points,
+    measure: Measure,
+    rules: Rules,
+    ident: NDArray[np.int64],
+    boxes: Boxes,
+    order: NDArray[np.int64],
+    rank: NDArray[np.int64],
+    first: int,
+    last: int,
+    how: int,
+    most: int,
+    allowed: int,
+    room: Room,
+    halt: NDArray[np.bool_],
+) -> tuple[float, int]:
+    """Improve a partition along an order of its rows.
+
+    Parameters
+    ----------
+    order, rank : int64[n]
+        Rows so that neighbours are alike; and where each row stands in it.
+    first, last : int
+        Which of them to look at: rows to move or swap, or rows whose classes to dissolve or regroup.
+    how : MOVE, DISSOLVE or REGROUP
+    most : int
+        MOVE: how many neighbours on either side to look at. REGROUP: how many classes to cluster together.
+    allowed : int
+        Work after which it ends.
+
+    Returns
+    -------
+    the loss saved, and the work done in evaluations of one row
+    """
+    if how == MOVE:
+        return _sweep(
+            points, measure, rules, ident, boxes, order, first, last, order.size, most, allowed, room, halt
+        )
+    saved = 0.0
+    work = ZERO
+    for t in range(first, last):
+        if work > allowed or halt[0]:
+            break
+        c = boxes.of[order[t]]
+        # Each class once: when its head comes along.
+        if c < 0 or boxes.head[c] != order[t] or boxes.total[c] * boxes.cost[c] < LEAST:
+            continue
+        if how == DISSOLVE:
+            gain, more = _dissolve(points, measure, rules, ident, boxes, order, rank, c, room)
+        else:
+            left = allowed - work
+            gain, more = _regroup(
+                points, measure, rules, ident, boxes, order, rank, c, most, left, room, halt
+            )
+        saved += gain
+        work += more
+    return saved, work

@@ -1,0 +1,271 @@
+"""TreeAnonymizer: anonymization as a step of scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from shoal.algorithms.settling import settled
+from shoal.algorithms.tree import TreeGuided, grow
+from shoal.api import known_columns
+from shoal.errors import GoalNotMet
+from shoal.learn.goals import learning_goal
+from shoal.learn.intake import (
+    Columns,
+    Group,
+    collapsed,
+    column_names,
+    expanded,
+    given_back,
+    one_hot_groups,
+    taken_in,
+)
+from shoal.learn.routing import Router
+from shoal.privacy import Model
+from shoal.recipe import Recipe
+from shoal.recoding import Recoding
+from shoal.run import Release, prepare, released
+from shoal.table import ColumnType, Origin, Table, read
+from shoal.verify import verify_table
+
+
+class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Replaces quasi-identifiers so that the privacy goal holds and an estimator still learns from them.
+
+    Rows are grouped by a decision tree that predicts a target, see `TreeGuided`: the labels ``y``, or what
+    ``estimator`` predicts. What `fit_transform` returns has passed the verifier.
+
+    `transform` puts rows into the cells that were found. Together with the rows of `fit` the goal holds for
+    their size; a few new rows by themselves need not be k in a cell, so do not publish them alone.
+
+    Parameters
+    ----------
+    k : int
+        Least number of rows in a class.
+    l : int, optional
+        Least number of different values of each sensitive column in a class; at most k.
+    quasi, sensitive : lists of columns, by name or position
+        Quasi-identifiers, by default all but the sensitive ones; sensitive columns, which models look at.
+    models : sequence of models, or of texts such as ``"entropy-l(l=3)"``
+        More that must hold.
+    estimator : fitted estimator, optional
+        Its predictions on the rows are the target, in place of ``y``.
+    grow, failing, split, gain
+        As in `TreeGuided`.
+    one_hot : list of lists of columns, optional
+        One-hot groups; recognised where not said. An empty list for none.
+    hierarchies, types : mappings by column
+        As in `shoal.anonymize`.
+    render : "representative", "label", "interval" or "set"
+        A representative is a value of the class, so that columns keep their types; the others are text.
+    random_state : int
+        Breaks ties in the tree.
+
+    Attributes
+    ----------
+    cells_ : polars.DataFrame
+        Every class: its rows, and what it covers in each quasi-identifier.
+    valid_rows_ : bool[n]
+        Which rows of `fit` are released; all of them unless ``failing="delete"``.
+    deletion_ratio_ : float
+        Share of rows that are not.
+    report_ : Report
+        What the verifier found, and the loss.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from shoal.learn import TreeAnonymizer
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> anonymizer = TreeAnonymizer(k=10)
+    >>> released = anonymizer.fit_transform(X, y)
+    >>> int(released.value_counts().min()) >= 10
+    True
+    """
+
+    def __init__(
+        self,
+        k: int = 5,
+        l: int | None = None,  # noqa: E741
+        *,
+        quasi: Columns | None = None,
+        sensitive: Columns | None = None,
+        models: Sequence[Model | str] = (),
+        estimator: Any = None,
+        grow: str = "quasi",
+        failing: str = "merge",
+        split: bool = True,
+        gain: float = 16.0,
+        one_hot: Sequence[Columns] | None = None,
+        hierarchies: Any = None,
+        types: Mapping[str, ColumnType] | None = None,
+        render: str = "representative",
+        random_state: int = 0,
+    ) -> None:
+        self.k = k
+        self.l = l
+        self.quasi = quasi
+        self.sensitive = sensitive
+        self.models = models
+        self.estimator = estimator
+        self.grow = grow
+        self.failing = failing
+        self.split = split
+        self.gain = gain
+        self.one_hot = one_hot
+        self.hierarchies = hierarchies
+        self.types = types
+        self.render = render
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> TreeAnonymizer:  # noqa: N803
+        """Find the cells.
+
+        Without ``y`` and without an estimator the first sensitive column guides the tree; where there is none
+        either, rows are only partitioned.
+        """
+        self._fitted(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: ArrayLike | None = None, **params: Any) -> Any:  # noqa: N803
+        """Find the cells and return the rows as they are released; deleted ones are left out."""
+        table, class_of = self._fitted(X, y)
+        return self._given(X, table, class_of)
+
+    def transform(self, X: Any) -> Any:  # noqa: N803
+        """Put rows into the cells; rows of deleted cells are left out."""
+        check_is_fitted(self, "report_")
+        table = taken_in(self, X, reset=False)
+        return self._given(X, table, self._router.classes(collapsed(table, self._groups)))
+
+    def _fitted(self, data: Any, y: ArrayLike | None) -> tuple[Table, NDArray[np.int64]]:
+        table = taken_in(self, data, reset=True)
+        sensitive = column_names(table, "sensitive", self.sensitive)
+        quasi = column_names(
+            table,
+            "quasi",
+            [n for n in table.names if n not in sensitive] if self.quasi is None else self.quasi,
+        )
+        self._groups = one_hot_groups(table, quasi, self.one_hot)
+        subject_table, recipe = self._recipe(table, quasi, sensitive, self._target(data, y, table))
+        subject = prepare(recipe, subject_table)
+        assert isinstance(recipe.algorithm, TreeGuided)
+        guided = grow(recipe.algorithm, subject.problem)
+        release = released(recipe, subject_table, subject, settled(guided.proposal, subject.problem))
+        recoding = release.recoding
+        assert recoding is not None
+        seen = [*subject.encoded, *list(subject.problem.beside.values())[1:]]
+        self._router = Router(guided, recoding, tuple(seen))
+        self._native = tuple(subject_table.frame.schema[name] for name in recipe.quasi)
+        class_of = recoding.class_of[recoding.table.of_row].astype(np.int64)
+        self._check_expanded(table, class_of, quasi, recipe)
+        self._describe(release, recoding, class_of)
+        return table, class_of
+
+    def _recipe(
+        self, table: Table, quasi: tuple[str, ...], sensitive: tuple[str, ...], target: pl.Series | None
+    ) -> tuple[Table, Recipe]:
+        """The table in which one-hot groups are one column, with the target, and what is to be done."""
+        whole = collapsed(table, self._groups)
+        inside = {name: group.name for group in self._groups for name in group.columns}
+        names = tuple(dict.fromkeys(inside.get(name, name) for name in quasi))
+        guide = sensitive[0] if sensitive else None
+        if target is not None:
+            guide = "target"
+            while guide in whole.names:
+                guide += "_"
+            whole = replace(whole, frame=pl.DataFrame([*whole.frame, target.alias(guide)]))
+        known = known_columns((*names, *sensitive), self.hierarchies, self.types)
+        recipe = Recipe(
+            quasi=names,
+            sensitive=sensitive,
+            plain=tuple(name for name in whole.names if name not in (*names, *sensitive)),
+            models=learning_goal(self.k, self.l, self.models),
+            trees={name: column.hierarchy for name, column in known.items() if column.hierarchy is not None},
+            types={name: kind for name, kind in (self.types or {}).items() if name in known},
+            algorithm=TreeGuided(guide, self.grow, self.failing, self.split, self.gain),  # type: ignore[arg-type]
+            suppress=1.0 if self.failing == "delete" else 0.0,
+            render=self.render,  # type: ignore[arg-type]
+            seed=self.random_state,
+        )
+        return replace(whole, origin=Origin("polars")), recipe
+
+    def _target(self, data: Any, y: ArrayLike | None, table: Table) -> pl.Series | None:
+        if self.estimator is not None:
+            check_is_fitted(self.estimator)
+            return pl.Series("target", np.asarray(self.estimator.predict(data)))
+        if y is not None:
+            values = column_or_1d(np.asarray(y), warn=True)
+            check_consistent_length(table.frame, values)
+            return pl.Series("target", values.tolist() if values.dtype == object else values, strict=False)
+        return None if self.sensitive else pl.Series("target", np.zeros(table.rows, np.int8))
+
+    def _check_expanded(
+        self, table: Table, class_of: NDArray[np.int64], quasi: tuple[str, ...], recipe: Recipe
+    ) -> None:
+        """One-hot columns are written after the verifier has looked, so it looks once more."""
+        if not self._groups:
+            return
+        kept = np.flatnonzero(class_of >= 0)
+        frame = table.release(self._columns(table, class_of[kept]), kept, ())
+        found = verify_table(read(frame), quasi, recipe.sensitive, recipe.models)
+        if not found.holds:
+            raise GoalNotMet("the goal was not met by the one-hot columns, so nothing is released")
+
+    def _describe(self, release: Release, recoding: Recoding, class_of: NDArray[np.int64]) -> None:
+        texts = recoding.values((pl.String(),) * len(recoding.cells), "label")
+        size = "rows"
+        while size in texts:
+            size += "_"
+        self.cells_ = pl.DataFrame({size: recoding.size, **texts})
+        self.valid_rows_ = class_of >= 0
+        self.deletion_ratio_ = float(1 - self.valid_rows_.mean())
+        self.report_ = release.report
+
+    def _columns(self, table: Table, class_of: NDArray[np.int64]) -> dict[str, pl.Series]:
+        """What is released for rows of these classes."""
+        recoding = self._router.recoding
+        values = recoding.values(self._native, self.render)  # type: ignore[arg-type]
+        for group in self._groups:
+            j = [cells.domain.name for cells in recoding.cells].index(group.name)
+            del values[group.name]
+            plain = self.render == "representative"
+            values |= expanded(table, group, _members(recoding, j, group, plain), plain)
+        return {name: of_class.gather(class_of) for name, of_class in values.items()}
+
+    def _given(self, data: Any, table: Table, class_of: NDArray[np.int64]) -> Any:
+        kept = np.flatnonzero(class_of >= 0)
+        columns = self._columns(table, class_of[kept])
+        rows = kept if kept.size < class_of.size else None
+        return given_back(data, table, columns, rows, real=self.render == "representative")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _members(recoding: Recoding, j: int, group: Group, representative: bool) -> NDArray[np.bool_]:
+    """[columns, classes] which of a group's columns each class may have as the one that is 1."""
+    cells = recoding.cells[j]
+    holds = np.zeros((recoding.size.size, cells.domain.size), np.bool_)
+    if representative:
+        holds[np.arange(recoding.size.size), recoding.representatives(j)] = True
+    else:
+        assert cells.members is not None
+        start, member = cells.members
+        inside = np.zeros((cells.count, cells.domain.size), np.bool_)
+        inside[np.repeat(np.arange(cells.count), np.diff(start)), member] = True
+        holds = inside[cells.of_class]
+    at = {label: code for code, label in enumerate(cells.domain.labels.to_list())}
+    none = np.zeros(recoding.size.size, np.bool_)
+    return np.stack([holds[:, at[name]] if name in at else none for name in group.columns])

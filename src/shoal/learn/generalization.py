@@ -1,0 +1,202 @@
+"""What a caller still has to collect: for every column cells, and one value that stands for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.encoding import Encoded
+from shoal.learn.intake import numbers
+from shoal.table import as_text
+
+Ints: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Generalized:
+    """One column and its cells."""
+
+    column: Encoded
+    cell_of: Ints
+    """[codes] cell of every value that was seen."""
+    touched: bool = True
+    """Whether values are replaced at all."""
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.column.domain.name
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return int(self.cell_of.max()) + 1
+
+    @property
+    def suppressed(self) -> bool:
+        """Whether all values become one."""
+        return self.touched and self.cells == 1
+
+    @classmethod
+    def untouched(cls, column: Encoded) -> Generalized:
+        """A column left as it is."""
+        return cls(column, np.arange(column.domain.size), touched=False)
+
+    def with_cells(self, cell_of: Ints) -> Generalized:
+        """Other cells, numbered in the order of their values."""
+        first = np.unique(cell_of, return_index=True)[1]
+        order = np.argsort(np.argsort(first))
+        return replace(self, cell_of=order[np.unique(cell_of, return_inverse=True)[1]], touched=True)
+
+    def ncp(self) -> float:
+        """Mean width of the rows' cells, 0 to 1.
+
+        A cell of numbers reaches from the end of the one before it to its own greatest value, so that there
+        is no gap into which a new value could fall.
+        """
+        if not self.touched:
+            return 0.0
+        rows = np.bincount(self.cell_of, np.bincount(self.column.codes, minlength=self.cell_of.size))
+        return float(rows @ self._widths() / rows.sum())
+
+    def _widths(self) -> Floats:
+        domain = self.column.domain
+        if self.cells == 1:
+            return np.ones(1)
+        if not domain.ranges:
+            return (np.bincount(self.cell_of) - 1) / max(domain.size - 1, 1)
+        last = np.zeros(self.cells, np.int64)
+        last[self.cell_of] = np.arange(self.cell_of.size)
+        end = domain.position[last]
+        width = np.diff(end, prepend=0.0)
+        if domain.missing is not None:  # the missing value lies in front of the numbers, in its own cell
+            width = np.diff(np.maximum(end, 0.0), prepend=0.0)
+        return np.asarray(width, np.float64)
+
+    def standing(self, rows: Ints) -> Ints:
+        """[cells] the code that stands for each cell: of the rows given, the median or the commonest.
+
+        A number stands for numbers even where most are missing; a cell without rows takes all rows.
+        """
+        codes, domain = self.column.codes.astype(np.int64), self.column.domain
+        count = np.bincount(codes[rows], minlength=domain.size)
+        every = np.bincount(codes, minlength=domain.size)
+        chosen = np.zeros(self.cells, np.int64)
+        for cell in range(self.cells):
+            inside = np.flatnonzero(self.cell_of == cell)
+            if domain.kind == "number" and domain.missing is not None and inside.size > 1:
+                inside = inside[inside != domain.missing]
+            weight = count[inside] if count[inside].any() else every[inside]
+            if domain.ranges:
+                at = int(np.searchsorted(np.cumsum(weight), weight.sum() / 2))
+            else:
+                at = int(np.argmax(weight))
+            chosen[cell] = inside[at]
+        return chosen
+
+    def after(self, rows: Ints, standing: Ints) -> Ints:
+        """The codes that rows have once what stands for their cells has taken their place."""
+        return np.asarray(standing[self.cell_of[self.column.codes[rows]]])
+
+    def published(self, standing: Ints) -> Published:
+        """The cells in words and numbers, without codes."""
+        domain = self.column.domain
+        values = domain.values.gather(standing)
+        if not self.touched:
+            return Published(self.name, "untouched")
+        if self.suppressed:
+            return Published(self.name, "suppressed", values=values)
+        if domain.kind != "number":
+            labels = domain.labels.to_list()
+            groups = [
+                [labels[code] for code in np.flatnonzero(self.cell_of == cell)] for cell in range(self.cells)
+            ]
+            common = int(np.argmax(np.bincount(self.cell_of[self.column.codes])))
+            return Published(self.name, "categories", values=values, groups=groups, other=common)
+        first = int(domain.missing is not None)
+        last = np.zeros(self.cells, np.int64)
+        last[self.cell_of] = np.arange(self.cell_of.size)
+        ends = numbers(domain.values.gather(last[first:-1]), self.column)
+        labels = domain.labels.gather(last[first:-1]).to_list()
+        return Published(
+            self.name, "ranges", values=values.slice(first), ends=ends, labels=labels, kind=self.column
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Published:
+    """A generalisation that can be applied to any values."""
+
+    name: str
+    how: str
+    """untouched, suppressed, ranges or categories"""
+    values: pl.Series | None = None
+    """[cells] what stands for each cell."""
+    ends: Floats | None = None
+    """A value belongs to the first range whose end it does not exceed, or to the one after all ends."""
+    labels: list[str] | None = None
+    """The ends as they are written."""
+    groups: list[list[str | None]] | None = None
+    other: int = 0
+    """The cell of values that were never seen."""
+    kind: Encoded | None = None
+
+    def applied(self, series: pl.Series) -> pl.Series:
+        """The column as it is after generalisation; missing numbers stay missing unless all become one."""
+        if self.values is None:
+            return series
+        if self.how == "suppressed":
+            return self.values.gather(np.zeros(len(series), np.int64))
+        if self.groups is not None:
+            cell = self._cells(series)
+        else:
+            assert self.ends is not None and self.kind is not None
+            place = numbers(series, self.kind)
+            cell = np.searchsorted(self.ends, place, side="left")
+            cell = np.where(np.isnan(place), len(self.values), cell)
+        padded = pl.concat([self.values, self.values.clear(1)])
+        return padded.gather(cell)
+
+    def _cells(self, series: pl.Series) -> Ints:
+        assert self.groups is not None
+        pairs = [(label, cell) for cell, group in enumerate(self.groups) for label in group]
+        absent = next((cell for label, cell in pairs if label is None), self.other)
+        known = [(label, cell) for label, cell in pairs if label is not None]
+        cell = as_text(series).replace_strict(
+            [label for label, _ in known],
+            pl.Series([cell for _, cell in known], dtype=pl.Int64),
+            default=self.other,
+            return_dtype=pl.Int64,
+        )
+        return cell.set(series.is_null(), absent).to_numpy()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values: what a program needs to do the same."""
+        plain: dict[str, Any] = {"how": self.how}
+        if self.values is not None:
+            plain["values"] = self.values.to_list()
+        if self.ends is not None:
+            plain["ends"] = self.ends.tolist()
+        if self.groups is not None:
+            plain |= {"groups": self.groups, "other": self.other}
+        return plain
+
+    def text(self) -> str:
+        """In one line."""
+        if self.values is None:
+            return "as it is"
+        if self.how == "suppressed":
+            return "not needed"
+        if self.groups is not None:
+            return "one of " + "; ".join(
+                ", ".join(each or "(missing)" for each in group) for group in self.groups
+            )
+        assert self.labels is not None
+        inner = [f"{a} to {b}" for a, b in pairwise(self.labels)]
+        return "one of " + "; ".join([f"up to {self.labels[0]}", *inner, f"above {self.labels[-1]}"])

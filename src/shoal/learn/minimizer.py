@@ -1,0 +1,356 @@
+"""Minimizer: the coarsest data that an estimator still works on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone, is_regressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.validation import check_is_fitted
+
+from shoal.api import known_columns
+from shoal.encoding import Encoded, encode
+from shoal.errors import RecipeError
+from shoal.learn.generalization import Generalized, Published
+from shoal.learn.intake import (
+    Columns,
+    collapsed,
+    column_names,
+    given_back,
+    one_hot_groups,
+    taken_in,
+)
+from shoal.table import ColumnType, Table
+from shoal.table.frames import unpatterned
+
+Ints = NDArray[np.int64]
+
+_GUARD = 4  # every so manieth row is kept for the last word
+_MOST = 1000  # rows on which steps are compared
+_CELLS = 8  # ranges that a column of numbers begins with
+_MARGIN = 0.25  # how much nearer to full agreement the search stays than it is asked to
+_FREE = 1e-3  # a step that loses nothing is judged as if it lost this
+
+
+class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """The coarsest generalisation of each column on which an estimator predicts nearly as before.
+
+    Columns are suppressed and their cells merged, step by step, always where most detail goes for the least
+    score, as long as the predictions agree with those on the data as it is to the degree of
+    ``target_score``. Every step is judged on rows that its values were not taken from, and the last word have
+    rows that the search never saw.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        Anything with `predict`.
+    target_score : float
+        Agreement to keep, relative to the estimator's own predictions: accuracy for classes, R² for numbers.
+    keep : list of columns
+        Columns to leave alone.
+    one_hot, hierarchies, types
+        As in `TreeAnonymizer`. Values with a hierarchy are merged to its nodes.
+    retrain : bool
+        Whether to train the estimator anew on the generalised data, and report that score too; needs ``y``.
+    random_state : int
+        Draws the rows that have the last word.
+
+    Attributes
+    ----------
+    generalizations_ : dict
+        Of every column, what `transform` does, in plain values: ``how`` (untouched, suppressed, ranges,
+        categories), ``values`` that stand for the cells, ``ends`` of ranges, ``groups`` of categories.
+    published_ : list of Published
+        The same as objects, each with `applied`, which generalises a polars series, and `text`.
+    ncp_ : float
+        Detail given up, from 0 to 1; a suppressed column gives up all of its own.
+    score_ : float
+        Agreement on the rows that the search never saw.
+    retrained_score_, raw_score_ : float
+        With ``retrain``: the score of a new estimator on generalised rows, and of one on rows as they are.
+
+    References
+    ----------
+    A. Goldsteen et al., "Data minimization for GDPR compliance in machine learning models", AI and Ethics,
+    2021.
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        target_score: float = 0.98,
+        *,
+        keep: Columns = (),
+        one_hot: Sequence[Columns] | None = None,
+        hierarchies: Any = None,
+        types: Mapping[str, ColumnType] | None = None,
+        retrain: bool = False,
+        random_state: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.target_score = target_score
+        self.keep = keep
+        self.one_hot = one_hot
+        self.hierarchies = hierarchies
+        self.types = types
+        self.retrain = retrain
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike | None = None) -> Minimizer:  # noqa: N803
+        """Find the generalisation; ``y`` is needed for ``retrain`` only."""
+        self._check(y)
+        table = taken_in(self, X, reset=True)
+        kept = column_names(table, "keep", self.keep)
+        free = [name for name in table.names if name not in kept]
+        self._groups = one_hot_groups(table, free, self.one_hot)
+        whole = collapsed(table, self._groups)
+        names = [name for name in whole.names if name not in kept]
+        known = known_columns(names, self.hierarchies, self.types)
+        columns = [encode(whole.column(name), known[name]) for name in names]
+        trial = _Trial(self, X, table, columns)
+        best = trial.search()
+        every = np.arange(table.rows)
+        self.published_ = [column.published(column.standing(every)) for column in best]
+        self.generalizations_ = {
+            **{each.name: each.to_dict() for each in self.published_},
+            **{name: {"how": "untouched"} for name in kept},
+        }
+        losses = [column.ncp() for column in best] + [0.0] * len(kept)
+        self.ncp_ = float(np.mean(losses))
+        self.column_ncp_ = dict(zip([*names, *kept], losses, strict=True))
+        self.score_ = trial.guard_score(self._changed(table, self.published_))
+        if self.retrain:
+            self._retrain(X, table, np.asarray(y), trial.guard)
+        return self
+
+    def transform(self, X: Any) -> Any:  # noqa: N803
+        """The rows as coarse as they may be."""
+        check_is_fitted(self, "generalizations_")
+        table = taken_in(self, X, reset=False)
+        return given_back(X, table, self._changed(table, self.published_), None)
+
+    def agreement(self, X: Any) -> float:  # noqa: N803
+        """How far predictions on rows as coarse as they may be agree with those on the rows as they are."""
+        before, after = (np.asarray(self.estimator.predict(rows)) for rows in (X, self.transform(X)))
+        return agreed(before, after, is_regressor(self.estimator) or before.dtype.kind == "f")
+
+    def describe(self) -> str:
+        """What a caller still has to collect, column by column."""
+        check_is_fitted(self, "generalizations_")
+        width = max(len(each.name) for each in self.published_)
+        lines = [f"{each.name:<{width}}  {each.text()}" for each in self.published_]
+        return "\n".join(
+            [*lines, f"{self.ncp_:.1%} of the detail is not needed; agreement {self.score_:.3f}"]
+        )
+
+    def plot(self) -> Any:
+        """A picture of how much of each column is still needed, as a plotly figure."""
+        from shoal.learn.pictures import needed  # noqa: PLC0415  plotly is slow to load
+
+        check_is_fitted(self, "generalizations_")
+        return needed(self.column_ncp_)
+
+    def _check(self, y: ArrayLike | None) -> None:
+        if self.estimator is None or not hasattr(self.estimator, "predict"):
+            raise RecipeError("estimator must be a fitted estimator, something with a method predict")
+        if isinstance(self.estimator, BaseEstimator):
+            check_is_fitted(self.estimator)
+        if not 0 < self.target_score <= 1:
+            raise RecipeError(f"target_score must be above 0 and at most 1, not {self.target_score}")
+        if self.retrain and y is None:
+            raise RecipeError("retrain needs the labels: give y to fit")
+
+    def _changed(self, table: Table, published: Sequence[Published]) -> dict[str, pl.Series]:
+        """The columns that are replaced, one-hot ones as the table has them."""
+        whole = collapsed(table, self._groups)
+        columns: dict[str, pl.Series] = {}
+        for each in published:
+            if each.how != "untouched":
+                columns |= self._written(table, each.name, each.applied(whole.column(each.name)))
+        return columns
+
+    def _written(self, table: Table, name: str, after: pl.Series) -> dict[str, pl.Series]:
+        """A column, or the one-hot columns that it stands for."""
+        for group in self._groups:
+            if group.name == name:
+                hot = {each: (after == each).fill_null(False).cast(pl.Int8) for each in group.columns}
+                return {each: series.cast(table.frame.schema[each]) for each, series in hot.items()}
+        return {name: after}
+
+    def _retrain(self, data: Any, table: Table, y: NDArray[Any], guard: Ints) -> None:
+        """Scores of two new estimators, on the rows that have the last word."""
+        rest = np.setdiff1d(np.arange(table.rows), guard)
+        less = self._changed(table, self.published_)
+        for name, columns in (("raw_score_", {}), ("retrained_score_", less)):
+            given = [
+                given_back(data, table, {n: s.gather(rows) for n, s in columns.items()}, rows)
+                for rows in (rest, guard)
+            ]
+            setattr(self, name, float(clone(self.estimator).fit(given[0], y[rest]).score(given[1], y[guard])))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+class _Trial:
+    """The search: states are lists of generalised columns, judged by what the estimator makes of them."""
+
+    def __init__(self, owner: Minimizer, data: Any, table: Table, columns: Sequence[Encoded]) -> None:
+        self.owner, self.data, self.table = owner, data, table
+        self.columns = columns
+        self.before = np.asarray(owner.estimator.predict(data))
+        self.numeric = is_regressor(owner.estimator) or self.before.dtype.kind == "f"
+        order = np.random.default_rng(owner.random_state).permutation(table.rows)
+        guards = order.size // _GUARD
+        self.guard, rest = np.sort(order[:guards]), order[guards : guards + _MOST]
+        if rest.size < 2:
+            raise RecipeError(f"{table.rows} rows are too few to minimise on: give at least 3")
+        # Every row is judged by values that were taken from the other half.
+        self.halves = np.array_split(rest, 2)
+        self.judged = np.concatenate(self.halves[::-1])
+        self.sure = self._sure(given_back(data, table, {}, self.judged))
+
+    def search(self) -> list[Generalized]:
+        """Step by step to the coarsest state whose score holds, also on the rows that were kept back."""
+        state = [Generalized.untouched(column) for column in self.columns]
+        path, lost = [state], 0.0
+        # Of many steps the luckiest are taken, so that new rows agree somewhat less than the score says.
+        aim = self.owner.target_score + _MARGIN * (1 - self.owner.target_score)
+        while steps := list(self._steps(state)):
+            scores, losses = self._scores(state, steps)
+            saved = np.array([after.ncp() - state[j].ncp() for j, after in steps])
+            allowed = (scores >= aim) & (saved > 0)
+            if not allowed.any():
+                break
+            worth = np.where(allowed, saved / (np.maximum(losses - lost, 0.0) + _FREE), -np.inf)
+            best = int(np.argmax(worth))
+            j, after = steps[best]
+            state, lost = [*state[:j], after, *state[j + 1 :]], float(losses[best])
+            path.append(state)
+        return next(each for each in reversed(path) if self._holds(each))
+
+    def guard_score(self, columns: Mapping[str, pl.Series]) -> float:
+        """Agreement on the rows that were kept back."""
+        changed = {name: series.gather(self.guard) for name, series in columns.items()}
+        after = self.owner.estimator.predict(given_back(self.data, self.table, changed, self.guard))
+        return agreed(self.before[self.guard], np.asarray(after), self.numeric)
+
+    def _holds(self, state: list[Generalized]) -> bool:
+        """Whether a state keeps the score on the rows kept back, to the nearest row."""
+        every = np.arange(self.table.rows)
+        published = [column.published(column.standing(every)) for column in state]
+        columns = self.owner._changed(self.table, published)
+        room = 0.0 if self.numeric else 1 / max(self.guard.size, 1)
+        return not columns or self.guard_score(columns) > self.owner.target_score - room
+
+    def _steps(self, state: list[Generalized]) -> Iterator[tuple[int, Generalized]]:
+        """What one column could become next."""
+        for j, column in enumerate(state):
+            for cell_of in _coarser(column, self.before):
+                yield j, column.with_cells(cell_of)
+
+    def _scores(
+        self, state: list[Generalized], steps: list[tuple[int, Generalized]]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Agreement after each step, and how far the estimator was moved, all predicted in one go.
+
+        An estimator that says how sure it is moves before its predictions do: that tells steps apart
+        which change no prediction yet.
+        """
+        now = {name: unpatterned(self.table.frame[name]).gather(self.judged) for name in self.table.names}
+        for column in state:
+            now |= self._judged(column) if column.touched else {}
+        changed = [self._judged(after) for _, after in steps]
+        columns = {name: pl.concat([each.get(name, old) for each in changed]) for name, old in now.items()}
+        many = np.tile(self.judged, len(steps))
+        sure = self._sure(given_back(self.data, self.table, columns, many))
+        parts = np.array_split(sure, len(steps))
+        same = [agreed(self._chosen(self.sure), self._chosen(part), self.numeric) for part in parts]
+        moved = [float(np.abs(part - self.sure).mean()) for part in parts]
+        return np.array(same), 1 - np.array(same) if self.numeric else np.array(moved)
+
+    def _sure(self, data: Any) -> NDArray[np.float64]:
+        """[rows, classes] what the estimator makes of rows: probabilities where it has them."""
+        if not self.numeric and hasattr(self.owner.estimator, "predict_proba"):
+            return np.asarray(self.owner.estimator.predict_proba(data), np.float64)
+        after = np.asarray(self.owner.estimator.predict(data))
+        if self.numeric:
+            return after.astype(np.float64)[:, None]
+        return np.asarray(after[:, None] == np.unique(self.before), np.float64)
+
+    def _chosen(self, sure: NDArray[np.float64]) -> NDArray[Any]:
+        """The number, or the class, that it would predict."""
+        return np.asarray(sure[:, 0] if self.numeric else sure.argmax(axis=1))
+
+    def _judged(self, column: Generalized) -> dict[str, pl.Series]:
+        """A column of the rows that are judged, with values taken from the other half of the rows."""
+        code = [
+            column.after(rows, column.standing(other))
+            for other, rows in zip(self.halves, self.halves[::-1], strict=True)
+        ]
+        after = column.column.domain.values.gather(np.concatenate(code))
+        return self.owner._written(self.table, column.name, after)
+
+
+def agreed(before: NDArray[Any], after: NDArray[Any], numeric: bool) -> float:
+    """Accuracy or R², with what was predicted before as the truth."""
+    if not numeric:
+        return float(np.mean(before == after))
+    spread = float(((before - before.mean()) ** 2).sum())
+    missed = float(((before - after) ** 2).sum())
+    return 1 - missed / spread if spread else float(missed == 0)
+
+
+def _coarser(column: Generalized, before: NDArray[Any]) -> Iterator[Ints]:
+    """Cells of the next steps: everything together, a first division, or two neighbours merged."""
+    domain = column.column.domain
+    if column.touched and column.cells == 1:
+        return
+    yield np.zeros(domain.size, np.int64)
+    if domain.hierarchy is not None:
+        # One level up; all nodes of a level are merged at once, so that cells stay nodes.
+        levels = [np.unique(nodes, return_inverse=True)[1] for nodes in domain.hierarchy.nodes]
+        above = [nodes for nodes in levels if int(nodes.max()) + 1 < column.cells]
+        yield from above[:1]
+    elif not domain.ranges or column.touched:
+        yield from _neighbours_merged(column, before)
+    elif domain.size > 2:
+        yield _first_cells(column.column, before)
+
+
+def _neighbours_merged(column: Generalized, before: NDArray[Any]) -> Iterator[Ints]:
+    """Every two cells that lie next to each other: on a line, or by what is predicted for them."""
+    cells = column.cells
+    order = np.arange(cells)
+    first = int(column.column.domain.ranges and column.column.domain.missing is not None)
+    if not column.column.domain.ranges:
+        number = np.unique(before, return_inverse=True)[1] if before.dtype.kind != "f" else before
+        of_row = column.cell_of[column.column.codes]
+        rows = np.maximum(np.bincount(of_row, minlength=cells), 1)
+        order = np.argsort(np.bincount(of_row, number, cells) / rows, kind="stable")
+    for a, b in zip(order[first:-1], order[first + 1 :], strict=True):
+        yield np.where(column.cell_of == b, a, column.cell_of)
+
+
+def _first_cells(column: Encoded, before: NDArray[Any]) -> Ints:
+    """The cells of a column by itself: where a small tree that predicts the predictions would cut it."""
+    numeric = before.dtype.kind == "f"
+    tree = (DecisionTreeRegressor if numeric else DecisionTreeClassifier)(
+        max_leaf_nodes=_CELLS, min_samples_leaf=max(1, before.size // 50), random_state=0
+    )
+    codes = column.codes.astype(np.float64)[:, None]
+    cuts = tree.fit(codes, before).tree_.threshold
+    inner = np.sort(cuts[tree.tree_.feature >= 0])
+    if column.domain.missing is not None:
+        inner = np.union1d(inner, [0.5])
+    if inner.size == 0:
+        inner = np.quantile(codes, [0.25, 0.5, 0.75])
+    return np.searchsorted(inner, np.arange(column.domain.size), side="left")

@@ -1,0 +1,142 @@
+"""The commands search and minimize."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from shoal.cli.learning import several
+from shoal.errors import RecipeError
+
+
+@pytest.fixture
+def survey(tmp_path):
+    """A table in which the sex is seen in the height, and some of it is missing."""
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["f", "m"], 160)
+    height = np.where(sex == "m", 180, 165) + rng.integers(-8, 9, 160)
+    rows = [
+        f"{i},{18 + i % 50},{height[i]},{rng.choice(['a', 'b', ''])},{rng.choice(['x', 'y', 'z'])},"
+        f"{sex[i] if i % 40 else ''},2024-01-{i % 28 + 1:02}"
+        for i in range(160)
+    ]
+    path = tmp_path / "survey.csv"
+    path.write_text("id,age,height,town,illness,sex,day\n" + "\n".join(rows) + "\n")
+    return path
+
+
+SEARCH = ["--target", "sex", "-q", "age,height,town", "-s", "illness", "--identifier", "id"]
+SEARCH += ["--estimator", "decision-tree", "--splits", "1"]
+
+
+def test_search_shows_every_pair_and_the_one_to_take(shoal, survey):
+    done = shoal("search", survey, *SEARCH, "-k", "4,8", "--l", "2..3")
+    assert done.code == 0
+    assert "4 rows without a value of 'sex' are left out" in done.err
+    assert [line.split()[:2] for line in done.out.splitlines()[1:5]] == [
+        ["4", "2"],
+        ["4", "3"],
+        ["8", "2"],
+        ["8", "3"],
+    ]
+    assert "raw rows" in done.out
+    assert "take k = " in done.out
+
+
+def test_search_as_json_and_as_a_page(shoal, survey, tmp_path):
+    report = tmp_path / "page.html"
+    done = shoal("search", survey, *SEARCH, "-k", "4", "--json", "--quiet", "--report", report)
+    found = json.loads(done.out)
+    assert (found["score"], len(found["results"]), found["best"]["k"]) == ("accuracy", 1, 4)
+    assert found["raw_score"] > 0.6
+    page = report.read_text("utf-8")
+    assert "<table>" in page
+    assert 'src="http' not in page
+
+
+def test_a_search_without_any_result_ends_with_3(shoal, survey):
+    done = shoal("search", survey, *SEARCH, "-k", "10", "--l", "9")
+    assert done.code == 3
+    assert "has 3 different values" in " ".join(done.out.split())
+
+
+def test_minimize_says_what_is_needed_and_writes_it(shoal, survey, tmp_path):
+    out = tmp_path / "less.csv"
+    settings = ["--target", "sex", "--identifier", "id", "--estimator", "decision-tree"]
+    done = shoal("minimize", survey, *settings, "--target-score", "0.9", "-o", out)
+    assert done.code == 0
+    assert "town     not needed" in done.out
+    lines = out.read_text().splitlines()
+    assert lines[0] == "age,height,town,illness,sex,day"
+    assert len(lines) == 161
+    assert len({line.split(",")[2] for line in lines[1:]}) == 1
+    found = json.loads(shoal("minimize", survey, *settings, "--json", "--keep", "town", "--quiet").out)
+    assert found["columns"]["town"]["how"] == "untouched"
+    assert 0 <= found["ncp"] <= 1
+    assert found["unseen_rows"] == 39
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--target", "six"], "unknown column 'six'"),
+        (["--target", "age", "-q", "age"], "the target 'age' is named quasi too"),
+        (["--target", "sex", "-k", "1"], "k must be at least 2, not 1"),
+        (["--target", "sex", "-k", "9..5"], "ends before it begins"),
+        (["--target", "sex", "-k", "few"], "not 'few'"),
+        (["--target", "sex", "-k", "3", "--l", "4", "-s", "illness"], "every l is above every k"),
+        (["--target", "sex", "-q", "age", "-s", "age"], "both quasi and sensitive"),
+        (["--target", "sex", "--estimator", "forest"], "unknown estimator 'forest'"),
+        (["--target", "sex", "--report", "page.txt"], "name it with .html"),
+        (["--target", "sex", "--scoring", "nice"], "unknown score 'nice'"),
+        (["--target", "sex", "-a", "magic"], "unknown algorithm 'magic'"),
+    ],
+)
+def test_search_refuses_in_one_paragraph(shoal, survey, arguments, message):
+    assert message in shoal.fails(2, "search", survey, *arguments, "--quiet")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--target", "sex", "--keep", "nope"], "unknown column 'nope'"),
+        (["--target", "sex", "--target-score", "2"], "target_score must be above 0 and at most 1, not 2"),
+        (["--target", "sex", "-o", "survey.csv"], "is an input of this run"),
+    ],
+)
+def test_minimize_refuses_in_one_paragraph(shoal, survey, arguments, message):
+    assert message in shoal.fails(2, "minimize", survey, *arguments, "--estimator", "linear", "--quiet")
+
+
+def test_a_target_of_one_value_teaches_nothing(shoal, write):
+    path = write("one.csv", "a,b\n" + "1,x\n" * 20)
+    assert "fewer than two different values" in shoal.fails(2, "search", path, "--target", "b")
+
+
+def test_ranges_of_numbers():
+    assert several("-k", "5,10, 20") == (5, 10, 20)
+    assert several("-k", "2..5") == (2, 3, 4, 5)
+    long = several("-k", "5..50")
+    assert (long[0], long[-1], len(long)) == (5, 50, 10)
+    with pytest.raises(RecipeError):
+        several("-k", ",")
+
+
+def test_an_interrupt_shows_what_is_done(survey, tmp_path):
+    line = [sys.executable, "-m", "shoal", "search", survey, *SEARCH, "--estimator", "random-forest"]
+    line += ["--splits", "40", "-k", "2..40", "--json"]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert process.stderr is not None
+    process.stderr.readline()  # rows were left out, so the search begins
+    try:
+        process.wait(4)
+    except subprocess.TimeoutExpired:
+        os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in err
+    assert len(json.loads(out)["results"]) == 10

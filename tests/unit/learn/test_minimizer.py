@@ -1,0 +1,195 @@
+"""Minimizer: as coarse as the estimator bears, and what it publishes is what it does."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from shoal.encoding import Column, encode
+from shoal.errors import RecipeError
+from shoal.hierarchies import Hierarchy
+from shoal.learn import Minimizer
+from shoal.learn.estimators import named_estimator
+from shoal.learn.generalization import Generalized
+
+IRIS, KIND = load_iris(return_X_y=True, as_frame=True)
+TREE = DecisionTreeClassifier(random_state=0).fit(IRIS, KIND)
+
+
+class Rule(BaseEstimator):
+    """Predicts from one column alone."""
+
+    def fit(self, data, y=None):
+        self.fitted_ = True
+        return self
+
+    def predict(self, data):
+        return np.where(np.asarray(data["x"], float) > 5, "high", "low")
+
+    def score(self, data, y):
+        return float(np.mean(self.predict(data) == y))
+
+
+def table(rows=120):
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "x": rng.integers(0, 11, rows),
+            "noise": rng.normal(size=rows),
+            "word": rng.choice(["a", "b", "c"], rows),
+        }
+    )
+
+
+def by_hand(published, values):
+    """The published generalisation of a column, applied with nothing but Python."""
+    out = []
+    for value in values:
+        missing = value is None or value != value
+        if published["how"] == "untouched" or (published["how"] == "ranges" and missing):
+            out.append(value)
+        elif published["how"] == "suppressed":
+            out.append(published["values"][0])
+        elif published["how"] == "ranges":
+            out.append(published["values"][sum(value > end for end in published["ends"])])
+        else:
+            cells = [
+                at for at, group in enumerate(published["groups"]) if (None if missing else value) in group
+            ]
+            out.append(published["values"][cells[0] if cells else published["other"]])
+    return out
+
+
+def test_what_is_not_used_is_not_needed():
+    rule = Rule().fit(None)
+    minimizer = Minimizer(rule, 1.0).fit(table())
+    how = {name: each["how"] for name, each in minimizer.generalizations_.items()}
+    assert how == {"x": "ranges", "noise": "suppressed", "word": "suppressed"}
+    assert minimizer.generalizations_["x"]["ends"] == [5.0]
+    assert minimizer.score_ == minimizer.agreement(table(300)) == 1.0
+    assert "x      one of up to 5; above 5" in minimizer.describe()
+    assert "noise  not needed" in minimizer.describe()
+    assert len(minimizer.plot().data) == 1
+
+
+def test_the_loss_is_that_of_the_notes():
+    column = encode(pl.Series(range(11)), Column("x"))
+    cells = np.array([0] * 4 + [1] * 4 + [2] * 3)
+    three = Generalized.untouched(column).with_cells(cells)
+    nothing = Generalized.untouched(column).with_cells(np.zeros(11, int))
+    assert three.ncp() == pytest.approx(0.336, abs=5e-4)
+    assert np.mean([three.ncp(), nothing.ncp()]) == pytest.approx(0.668, abs=5e-4)
+    assert nothing.ncp() == 1
+    assert Generalized.untouched(column).ncp() == 0
+
+
+def test_missing_numbers_take_no_part_in_the_width():
+    column = encode(pl.Series([None, 0, 5, 10]), Column("x"))
+    cells = Generalized.untouched(column).with_cells(np.array([0, 1, 1, 2]))
+    assert cells.ncp() == pytest.approx((0 + 0.5 + 0.5 + 0.5) / 4)
+
+
+@pytest.mark.parametrize("target", [0.8, 0.9, 1.0])
+def test_the_target_holds_on_rows_that_were_kept_back(target):
+    minimizer = Minimizer(TREE, target).fit(IRIS)
+    assert minimizer.score_ > target - 1 / (len(IRIS) // 4)
+    assert 0 <= minimizer.ncp_ <= 1
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_the_published_generalisation_reproduces_transform(kind):
+    rng = np.random.default_rng(3)
+    rows = 200
+    frame = pl.DataFrame(
+        {
+            "age": pl.Series(rng.integers(18, 80, rows)).set(pl.Series(rng.random(rows) < 0.1), None),
+            "pay": rng.normal(100, 30, rows),
+            "town": pl.Series(rng.choice(["a", "b", "c", "d", "e"], rows)).set(
+                pl.Series(rng.random(rows) < 0.1), None
+            ),
+        }
+    )
+    y = (
+        frame["pay"].to_numpy() + 20 * frame["town"].is_in(["a", "b"]).fill_null(False).to_numpy() > 105
+    ).astype(int)
+    data = frame if kind == "polars" else frame.to_pandas()
+    estimator = named_estimator("decision-tree", False, 0).fit(data, y)
+    minimizer = Minimizer(estimator, 0.8).fit(data)
+    after = minimizer.transform(data)
+    for name in frame.columns:
+        want = by_hand(minimizer.generalizations_[name], frame[name].to_list())
+        got = [None if value is None or value != value else value for value in after[name]]
+        assert got == [None if value is None or value != value else value for value in want], name
+    assert {each["how"] for each in minimizer.generalizations_.values()} != {"untouched"}
+
+
+def test_one_hot_columns_go_together_and_hierarchies_by_their_nodes():
+    rng = np.random.default_rng(4)
+    town = rng.choice(["oslo", "bergen", "rome", "milan"], 160)
+    frame = pd.DataFrame({"town": town, "x": rng.integers(0, 11, 160)})
+    frame[["k_a", "k_b", "k_c"]] = np.eye(3, dtype=int)[rng.integers(0, 3, 160)]
+    y = np.isin(town, ["rome", "milan"]).astype(int)
+    estimator = named_estimator("decision-tree", False, 0).fit(frame, y)
+    trees = {"town": Hierarchy.from_tree({"north": ["oslo", "bergen"], "south": ["rome", "milan"]})}
+    minimizer = Minimizer(estimator, 1.0, hierarchies=trees).fit(frame)
+    after = minimizer.transform(frame)
+    assert (after[["k_a", "k_b", "k_c"]].sum(axis=1) == 1).all()
+    assert after[["k_a", "k_b", "k_c"]].drop_duplicates().shape[0] == 1
+    assert after["town"].nunique() == 2
+    assert list(after.dtypes) == list(frame.dtypes)
+
+
+def test_columns_can_be_left_alone_and_the_estimator_trained_anew():
+    data = table()
+    y = Rule().fit(None).predict(data)
+    minimizer = Minimizer(Rule().fit(None), 0.95, keep=["noise"], retrain=True).fit(data, y)
+    assert minimizer.transform(data)["noise"].equals(data["noise"])
+    assert minimizer.generalizations_["noise"] == {"how": "untouched"}
+    assert (minimizer.raw_score_, minimizer.retrained_score_) == (1.0, 1.0)
+
+
+def test_a_regressor_is_judged_by_r_squared():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 3))
+    line = LinearRegression().fit(x, 5 * x[:, 0] + 0.01 * x[:, 1])
+    minimizer = Minimizer(line, 0.8).fit(x)
+    how = [each["how"] for each in minimizer.generalizations_.values()]
+    assert how == ["ranges", "suppressed", "suppressed"]
+    assert minimizer.agreement(rng.normal(size=(300, 3))) >= 0.75
+
+
+def test_the_conventions_of_scikit_learn():
+    minimizer = clone(Minimizer(TREE, 0.9, keep=["petal width (cm)"])).set_params(estimator=TREE)
+    before = minimizer.get_params()
+    after = minimizer.fit_transform(IRIS)
+    assert minimizer.get_params() == before
+    assert "petal width (cm)" in minimizer.get_feature_names_out()
+    assert after.equals(pickle.loads(pickle.dumps(minimizer)).transform(IRIS))
+    assert isinstance(minimizer.set_output(transform="polars").transform(IRIS), pl.DataFrame)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"estimator": DecisionTreeClassifier()}, NotFittedError, "not fitted"),
+        ({"estimator": None}, RecipeError, "a fitted estimator"),
+        ({"target_score": 1.5}, RecipeError, "target_score must be above 0 and at most 1, not 1.5"),
+        ({"keep": ["nope"]}, RecipeError, "unknown column 'nope'"),
+        ({"retrain": True}, RecipeError, "give y to fit"),
+    ],
+)
+def test_what_cannot_be_is_said_clearly(settings, error, message):
+    with pytest.raises(error, match=message):
+        Minimizer(**{"estimator": TREE, **settings}).fit(IRIS)
+
+
+def test_too_few_rows_are_refused():
+    with pytest.raises(RecipeError, match="too few"):
+        Minimizer(TREE).fit(IRIS.head(1))

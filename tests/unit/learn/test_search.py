@@ -1,0 +1,207 @@
+"""PrivacySearch: every configuration is kept, scored honestly, and what cannot be says why."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from shoal.errors import RecipeError
+from shoal.learn import PrivacySearch
+from shoal.learn.configurations import SCHEMA, undominated
+
+IRIS, KIND = load_iris(return_X_y=True, as_frame=True)
+SEPAL = ["sepal length (cm)", "sepal width (cm)"]
+PETAL = "petal width (cm)"
+TREE = DecisionTreeClassifier(random_state=0)
+
+
+def search(estimator=TREE, **settings):
+    wanted = {"k": (5, 20), "l": (1, 3), "quasi": SEPAL, "sensitive": [PETAL], "splits": 2}
+    return PrivacySearch(estimator, **{**wanted, **settings})
+
+
+class Spy(ClassifierMixin, BaseEstimator):
+    """Remembers, for all of its clones, what it was trained on and what it was asked."""
+
+    seen: list = []  # noqa: RUF012
+
+    def fit(self, data, y):
+        self.classes_ = np.unique(y)
+        self.seen.append(("fit", data))
+        return self
+
+    def predict(self, data):
+        self.seen.append(("predict", data))
+        return np.full(len(data), self.classes_[0])
+
+
+def test_every_configuration_is_kept():
+    found = search().fit(IRIS, KIND)
+    results = found.results_
+    assert results.columns == list(SCHEMA)
+    assert results.select("k", "l").rows() == [(5, 1), (5, 3), (20, 1), (20, 3)]
+    assert (results["status"] == "done").all()
+    assert (results["smallest_class"] >= results["k"]).all()
+    assert (results["deletion_ratio"] == 0).all()
+    assert results["ncp"].is_between(0, 1).all()
+    assert (results["splits"] == 2).all()
+    assert found.score_name_ == "accuracy"
+    assert 0.2 < found.baseline_score_ < 0.4 < found.raw_score_
+    assert found.best_["score"] == results["score"].max()
+    assert not found.interrupted_
+
+
+def test_only_the_training_part_is_anonymized_and_scores_are_on_raw_rows():
+    Spy.seen.clear()
+    search(Spy(), k=20, l=None, splits=1).fit(IRIS, KIND)
+    raw, held_out, released, again = (frame for _, frame in Spy.seen)
+    assert [what for what, _ in Spy.seen] == ["fit", "predict"] * 2
+    pd.testing.assert_frame_equal(held_out, IRIS.loc[held_out.index])
+    pd.testing.assert_frame_equal(again, held_out)
+    assert set(released.index).isdisjoint(again.index)
+    assert released[SEPAL].value_counts().min() >= 20
+    pd.testing.assert_frame_equal(raw, IRIS.loc[released.index])
+
+
+def test_what_cannot_be_says_why():
+    results = search(k=(5, 40), l=(3, 35)).fit(IRIS, KIND).results_
+    assert results["status"].to_list() == ["done", "done", "infeasible"]
+    last = results.row(2, named=True)
+    assert "l = 35, but the sensitive column 'petal width (cm)' has" in last["reason"]
+    assert (last["score"], last["holds"]) == (None, False)
+
+
+def test_other_models_algorithms_and_choices_of_columns_are_searched():
+    found = search(
+        k=5,
+        l=None,
+        models=[["t(t=0.5)"], ["entropy-l(l=2)"]],
+        algorithm=["tree(split=no,gain=2)", "mondrian"],
+        quasi=[SEPAL, SEPAL[:1]],
+        splits=1,
+    ).fit(IRIS, KIND)
+    assert found.results_.height == 8
+    assert found.results_["status"].unique().to_list() == ["done"]
+    assert found.results_["quasi"].n_unique() == 2
+    everything = search(quasi=None, k=5, l=None, splits=1).fit(IRIS, KIND)
+    assert PETAL not in everything.results_["quasi"][0]
+
+
+@pytest.mark.parametrize("kind", ["polars", "numpy", "mixed"])
+@pytest.mark.parametrize("algorithm", ["tree", "mondrian"])
+def test_any_kind_of_data(kind, algorithm):
+    settings = {"k": 5, "l": 2, "algorithm": algorithm, "splits": 1}
+    if kind == "numpy":
+        found = search(**settings | {"quasi": [0, 1], "sensitive": [3]}).fit(IRIS.to_numpy(), KIND)
+    elif kind == "polars":
+        found = search("decision-tree", **settings).fit(pl.from_pandas(IRIS), KIND)
+    else:
+        frame = IRIS.assign(word=np.where(IRIS[SEPAL[0]] > 6, "long", None))
+        frame.loc[::9, SEPAL[1]] = np.nan
+        names = {"quasi": [*SEPAL, "word"]}
+        found = search("random-forest", **settings | names).fit(frame, KIND.map({0: "a", 1: "b", 2: "c"}))
+    assert found.results_["status"].to_list() == ["done"]
+    assert found.best_["score"] > 0.6
+
+
+def test_a_regressor_has_a_score_by_its_own_name():
+    data, y = load_diabetes(return_X_y=True, as_frame=True)
+    settings = {"k": 10, "l": None, "quasi": ["age", "bmi"], "sensitive": None, "splits": 1}
+    found = search(DecisionTreeRegressor(max_depth=3, random_state=0), **settings).fit(data, y)
+    assert found.score_name_ == "r2"
+    named = search("linear", **settings, scoring="neg_mean_absolute_error").fit(data, y)
+    assert named.score_name_ == "neg_mean_absolute_error"
+    assert named.best_["score"] < -10
+
+
+def test_the_protocol_of_the_reference_keeps_the_goal_on_the_final_rows():
+    found = search(k=(5, 10), l=2, protocol="minimize", splits=1, test_size=0.5).fit(IRIS, KIND)
+    assert found.results_["status"].to_list() == ["done", "done"]
+    assert (found.results_["smallest_class"] >= found.results_["k"]).all()
+
+
+def test_halving_spends_less_on_the_worse_half():
+    found = search(k=(2, 5, 20, 50), l=None, mode="halving", splits=3).fit(IRIS, KIND)
+    assert sorted(found.results_["splits"].to_list()) == [1, 1, 2, 3]
+    assert found.best_["splits"] == 3
+
+
+def test_the_target_marks_results_and_chooses_the_strictest():
+    found = search(k=(5, 50), l=None, target_score=0.5).fit(IRIS, KIND)
+    assert found.results_["target_met"].to_list() == [True, True]
+    assert found.best_["k"] == 50
+    assert search(k=5, l=None, target_score=1.01).fit(IRIS, KIND).best_ == {}
+
+
+def test_filters_and_sorting():
+    found = search().fit(IRIS, KIND)
+    assert found.select(sort="ncp", descending=False)["ncp"].is_sorted()
+    most = found.results_["score"].max()
+    assert found.select(min_score=most, max_deletion=0.0).height >= 1
+    assert found.select(min_score=1.1).is_empty()
+    with pytest.raises(RecipeError, match="unknown column of the results 'skore'"):
+        found.select(sort="skore")
+
+
+def test_the_front_is_what_nothing_beats():
+    def row(k, ncp, score):
+        blank = dict.fromkeys(SCHEMA)
+        return {**blank, "k": k, "l": 2, "ncp": ncp, "score": score, "status": "done"}
+
+    rows = [row(5, 0.1, 0.9), row(5, 0.2, 0.9), row(10, 0.2, 0.8), row(5, 0.05, 0.7), row(10, 0.2, 0.7)]
+    front = undominated(pl.DataFrame(rows, schema=SCHEMA))
+    assert front.select("k", "ncp", "score").rows() == [(5, 0.1, 0.9), (10, 0.2, 0.8), (5, 0.05, 0.7)]
+
+
+def test_the_number_of_jobs_does_not_matter():
+    one, two = (search(jobs=jobs, splits=1).fit(IRIS, KIND).results_.drop("seconds") for jobs in (1, 2))
+    assert one.equals(two)
+
+
+def test_progress_grows_and_an_interrupt_keeps_what_is_done():
+    told = []
+    search().fit(IRIS, KIND, lambda doing, done: told.append(done))
+    assert told == sorted(told)
+    assert told[-1] == 1
+
+    def interrupt(doing, done):
+        if done > 0.5:
+            raise KeyboardInterrupt
+
+    found = search(splits=1).fit(IRIS, KIND, interrupt)
+    assert found.interrupted_
+    assert found.results_["status"].to_list().count("done") == 3
+    assert found.results_["status"].to_list().count("not done") == 1
+
+
+def test_it_draws_and_clones():
+    found = search(splits=1).fit(IRIS, KIND)
+    assert len(found.plot().data) >= 4
+    assert clone(found).get_params()["k"] == (5, 20)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"k": 1}, "k must be at least 2, not 1"),
+        ({"k": 5, "l": 6}, "every l is above every k"),
+        ({"sensitive": [SEPAL[0]]}, "both quasi and sensitive"),
+        ({"quasi": ["nope"]}, "unknown column 'nope'"),
+        ({"sensitive": "petal"}, "sensitive is a list of columns"),
+        ({"estimator": "florest"}, "unknown estimator 'florest'"),
+        ({"protocol": "leaky"}, "unknown protocol 'leaky'"),
+        ({"mode": "random"}, "unknown mode 'random'"),
+        ({"splits": 0}, "splits must be at least 1"),
+        ({"test_size": 2}, "test_size is a share"),
+        ({"models": [["q(q=1)"]]}, "unknown privacy model 'q'"),
+        ({"algorithm": "tree(target"}, "cannot read"),
+        ({"algorithm": "tree(target=x)"}, "leave out the target"),
+        ({"scoring": "nice"}, "unknown score 'nice'"),
+    ],
+)
+def test_what_cannot_be_is_said_clearly(settings, message):
+    with pytest.raises(RecipeError, match=message):
+        search(**settings).fit(IRIS, KIND)
