@@ -20,6 +20,7 @@ import pytest
 
 from shoal.algorithms import ALGORITHMS
 from shoal.api import anonymize, verify
+from shoal.errors import RecipeError
 from shoal.hierarchies import Hierarchy
 from shoal.parameters import parse_call
 from shoal.privacy import MODELS, DeltaPresence, KMap, Model, parse_model
@@ -28,11 +29,12 @@ QUASI = ("age", "height", "born", "colour", "job", "size", "member")
 
 
 class AlgorithmCase(NamedTuple):
-    """An algorithm with its settings, and how many rows and which columns it can be asked to take."""
+    """An algorithm with its settings, and what it can be asked to take: rows, columns, a population."""
 
     text: str
     rows: int = 60
     quasi: tuple[str, ...] = QUASI
+    population: bool = True
 
 
 class ModelCase(NamedTuple):
@@ -59,7 +61,7 @@ ALGORITHM_CASES: Mapping[str, list[AlgorithmCase]] = {
     "cluster": [AlgorithmCase("cluster(cell=20,sweeps=2)")],
     "hilbert": [AlgorithmCase("hilbert")],
     "microaggregate": [
-        AlgorithmCase(f"microaggregate(centre={centre})", quasi=("size", "mass"))
+        AlgorithmCase(f"microaggregate(centre={centre})", quasi=("size", "mass"), population=False)
         for centre in ("mean", "median")
     ],
     "peel": [AlgorithmCase("peel(vectors=500,sweeps=1)")],
@@ -254,10 +256,15 @@ def test_every_algorithm_and_every_model_is_here():
 @pytest.mark.parametrize("algorithm", ALGORITHM_LINES, ids=lambda case: case.text)
 def test_a_release_keeps_every_promise(tables, algorithm, model, tmp_path):
     table = tables(algorithm.rows)
+    with_population = any(isinstance(each, KMap | DeltaPresence) for each in model.models)
     said: list[tuple[str, float]] = []
     quasi = algorithm.quasi
     asked = {"algorithm": algorithm.text, "models": model.models, "quasi": quasi, "seed": 5}
     settings = {**SETTINGS, **asked, "hierarchies": {"job": JOBS} if "job" in quasi else {}}
+    if with_population and not algorithm.population:
+        with pytest.raises(RecipeError, match="population"):
+            anonymize(table, **settings)
+        return
     release = anonymize(table, **settings, on_progress=lambda doing, done: said.append((doing, done)))
 
     # the same kind of frame, columns in place, rows in order, untouched columns untouched

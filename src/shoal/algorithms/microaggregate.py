@@ -67,7 +67,12 @@ class Microaggregate:
 
 
 def _check(problem: Problem) -> None:
-    """Refuse columns of which there is no mean."""
+    """Refuse columns of which there is no mean, and goals that one number for a class cannot meet."""
+    if problem.population is not None:
+        raise RecipeError(
+            "algorithm microaggregate releases one number for a class, which nobody need have: "
+            "take another one for models with a population"
+        )
     if other := [domain.name for domain in problem.domains if not domain.ranges]:
         raise RecipeError(
             f"algorithm microaggregate takes numbers, dates and ordered columns only, and {quote(other)} "

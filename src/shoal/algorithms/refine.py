@@ -82,7 +82,8 @@ def refined(
 
     Equal rows may end in different classes, unless there are very many of them.
     """
-    table = pieces(problem) if proposal.table is problem.table else proposal.table
+    collapsed = proposal.table is problem.table or proposal.table is problem.peopled
+    table = pieces(problem) if collapsed else proposal.table
     partition = Partition(Space.of(problem, table), carried(proposal, table), problem.seed)
     before = partition.loss
     with worker(on_progress) as run:

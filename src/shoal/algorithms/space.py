@@ -140,10 +140,13 @@ def pieces(problem: Problem) -> FrequencyTable:
 
 
 def carried(proposal: Proposal, table: FrequencyTable) -> NDArray[np.int32]:
-    """The classes of a proposal for the rows of a table that divides its rows further."""
+    """The classes of a proposal for the rows of a table that divides its rows further.
+
+    People of a population who equal no row of the table are left out.
+    """
     class_of = np.empty(table.weight.size, np.int32)
     class_of[table.of_row] = proposal.class_of[proposal.table.of_row]
-    return class_of
+    return np.unique(class_of, return_inverse=True)[1].astype(np.int32)
 
 
 def sound(problem: Problem, proposal: Proposal) -> Proposal:
