@@ -80,7 +80,7 @@ class Auto:
             name = f"mondrian(cut={chosen.cut})"
         why = f"{rows:,} distinct rows leave time for one pass in {self.seconds:g} seconds"
         proposal = chosen.search(problem, on_progress)
-        return replace(proposal, notes=(*proposal.notes, f"auto chose {name}: {why}"))
+        return _chosen(proposal, name, why)
 
     def _starts(
         self, problem: Problem, space: Space, run: Run, on_progress: Progress
@@ -137,14 +137,19 @@ def _proved(problem: Problem, on_progress: Progress) -> Proposal:
     """The optimum."""
     proposal = MinGen(sets=True, limit=1, seconds=None).search(problem, on_progress)
     why = f"{problem.rows.rows} rows are few enough to find the table of least loss"
-    return replace(proposal, notes=(*proposal.notes, f"auto chose mingen(sets=true): {why}"))
+    return _chosen(proposal, "mingen(sets=true)", why)
 
 
 def _among_people(problem: Problem, on_progress: Progress) -> Proposal:
     """Classes by cuts, which alone count people of a population who equal no row of the table."""
     proposal = Mondrian().search(problem, on_progress)
     why = "its cuts count the people who equal no row of the table, too"
-    return replace(proposal, notes=(*proposal.notes, f"auto chose mondrian: {why}"))
+    return _chosen(proposal, "mondrian", why)
+
+
+def _chosen(proposal: Proposal, name: str, why: str) -> Proposal:
+    """The proposal, with a word on why it was chosen."""
+    return replace(proposal, notes=(*proposal.notes, f"auto chose {name}: {why}"))
 
 
 def _least(problem: Problem, refined: Proposal, starts: dict[str, NDArray[np.int32]]) -> Proposal:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.problem import Problem, Progress, silent
 from shoal.algorithms.refine import check_budget, refined
-from shoal.algorithms.space import Space, carried, pieces
+from shoal.algorithms.space import Space, carried, numbered, pieces
 from shoal.encoding import CategoryOrder
 from shoal.errors import RecipeError
 from shoal.kernels.cluster import cluster_cells
@@ -72,7 +72,7 @@ def clustered(
     clusters = _clusters(space, cell_of, threads, on_progress)
     better = _loss(space, clusters, cell_of) < _loss(space, greedy, cell_of)
     chosen = np.where(better[cell_of], clusters, greedy + int(clusters.max()) + 1)
-    return np.unique(chosen, return_inverse=True)[1].astype(np.int32)
+    return numbered(chosen)
 
 
 def cells(space: Space, greedy: NDArray[np.int32], cell: int) -> NDArray[np.int64]:

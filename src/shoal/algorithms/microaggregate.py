@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shoal.algorithms.cluster import cells
 from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.problem import Problem, Progress, silent
-from shoal.algorithms.space import Run, Space, carried, pieces, worker
+from shoal.algorithms.space import Run, Space, carried, numbered, pieces, worker
 from shoal.encoding import CategoryOrder
 from shoal.errors import RecipeError, quote
 from shoal.kernels.mdav import mdav
@@ -62,8 +62,7 @@ class Microaggregate:
                 groups = _groups(space, rows, run)
                 class_of[rows] = np.where(groups < 0, -1 - greedy[rows], groups + cell * cell_of.size)
                 on_progress("grouping", (cell + 1) / (int(cell_of.max()) + 1))
-        number = np.unique(class_of, return_inverse=True)[1].astype(np.int32)
-        return Proposal(space.table, number, centre=self.centre)
+        return Proposal(space.table, numbered(class_of), centre=self.centre)
 
 
 def _check(problem: Problem) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.algorithms.problem import Problem, Progress, silent
 from shoal.algorithms.refine import check_budget, refined
-from shoal.algorithms.space import Run, worker
+from shoal.algorithms.space import Run, numbered, worker
 from shoal.domain import Domain
 from shoal.encoding import CategoryOrder
 from shoal.errors import RecipeError
@@ -78,7 +78,7 @@ def peeled(problem: Problem, most: int, run: Run) -> Proposal:
     words, begin = _words(ladders)
     starts = np.stack([begin[j][vectors[:, j]] for j in range(len(ladders))], axis=1)
     class_of = run(peel, table.codes, table.weight, problem.rules(table), words, starts)
-    return Proposal(table, np.unique(class_of, return_inverse=True)[1].astype(np.int32), nodes=len(vectors))
+    return Proposal(table, numbered(class_of), nodes=len(vectors))
 
 
 def _levels(domain: Domain) -> Iterator[tuple[NDArray[np.integer], NDArray[np.float64]]]:

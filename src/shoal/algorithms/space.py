@@ -146,7 +146,12 @@ def carried(proposal: Proposal, table: FrequencyTable) -> NDArray[np.int32]:
     """
     class_of = np.empty(table.weight.size, np.int32)
     class_of[table.of_row] = proposal.class_of[proposal.table.of_row]
-    return np.unique(class_of, return_inverse=True)[1].astype(np.int32)
+    return numbered(class_of)
+
+
+def numbered(class_of: NDArray[np.integer]) -> NDArray[np.int32]:
+    """The same classes, numbered from 0 without gaps."""
+    return np.asarray(np.unique(class_of, return_inverse=True)[1], np.int32)
 
 
 def sound(problem: Problem, proposal: Proposal) -> Proposal:
