@@ -229,17 +229,6 @@ MODEL_LINES += [
 WITH_PEOPLE = {"k-map", "delta-presence"}
 
 
-# Every algorithm with every model on polars and on one more kind of table, so that every algorithm and every
-# model meets every kind. All with all would take longer than what it could still find is worth.
-OTHER_KINDS = [kind for kind in KINDS if kind != "polars"]
-CASES = [
-    pytest.param(kind, algorithm, model, id=f"{kind}-{algorithm.text}-{'+'.join(map(str, model.models))}")
-    for a, algorithm in enumerate(ALGORITHM_LINES)
-    for m, model in enumerate(MODEL_LINES)
-    for kind in ("polars", OTHER_KINDS[(a + m) % len(OTHER_KINDS)])
-]
-
-
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
     """Tables by kind and number of rows."""
@@ -263,7 +252,9 @@ def test_every_algorithm_and_every_model_is_here():
             assert MODELS[name] in {type(parse_model(text)) for text in case.models}
 
 
-@pytest.mark.parametrize(("kind", "algorithm", "model"), CASES)
+@pytest.mark.parametrize("model", MODEL_LINES, ids=lambda case: "+".join(map(str, case.models)))
+@pytest.mark.parametrize("algorithm", ALGORITHM_LINES, ids=lambda case: case.text)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_release_keeps_every_promise(tables, kind, algorithm, model, tmp_path):
     table = tables(kind, algorithm.rows)
     with_population = any(isinstance(each, KMap | DeltaPresence) for each in model.models)
