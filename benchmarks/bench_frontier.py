@@ -9,13 +9,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from itertools import count
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
+import toolkit
 from measure import ADULT, ADULT_QUASI, DATA, Figures, need
 from shoal.algorithms import ALGORITHMS, Problem
 from shoal.encoding import Column, encode
@@ -43,6 +44,10 @@ SLOW = 20.0  # seconds after which a package is not asked for a smaller k
 COLOURS = ("#9a6324", "#808000", "#3cb44b", "#4363d8", "#911eb4", "#42d4f4", "#f58231", "#e6194b", "#800000")
 
 
+Peer = Callable[[pl.DataFrame, int], tuple[float, np.ndarray]]
+"""A package: a table and k in; CPU seconds and the class of every row out."""
+
+
 class Point(NamedTuple):
     """One run."""
 
@@ -54,28 +59,26 @@ class Point(NamedTuple):
 
 
 def main() -> None:
-    peers = dict(_peers())
     drawn = {}
     for title, path, quasi in (("Adult", ADULT, ADULT_QUASI), ("INFORMS", INFORMS, INFORMS_QUASI)):
         figures = Figures(f"{title}: loss against CPU")
-        frame = table(need(path), quasi)
-        drawn[title] = list(_points(frame, peers, figures))
+        whole = complete(need(path))
+        target = whole["class"] if "class" in whole.columns else None
+        drawn[title] = list(_points(whole.select(quasi), dict(_peers(target)), figures))
         figures.close()
     if "--svg" in sys.argv:
         Path(sys.argv[sys.argv.index("--svg") + 1]).write_text(picture(drawn), "utf-8")
 
 
-def table(path: Path, quasi: tuple[str, ...]) -> pl.DataFrame:
-    """The quasi-identifiers of the rows in which nothing is missing."""
+def complete(path: Path) -> pl.DataFrame:
+    """The rows in which nothing is missing."""
     frame = pl.read_csv(path, infer_schema=False).with_columns(pl.all().str.strip_chars())
-    frame = frame.filter(~pl.any_horizontal(pl.all().str.contains("?", literal=True))).select(quasi)
+    frame = frame.filter(~pl.any_horizontal(pl.all().str.contains("?", literal=True)))
     numbers = frame.cast(pl.Float64, strict=False)
-    return frame.with_columns(numbers[name] for name in quasi if numbers[name].null_count() == 0)
+    return frame.with_columns(column for column in numbers if column.null_count() == 0)
 
 
-def _points(
-    frame: pl.DataFrame, peers: dict[str, Callable[[pl.DataFrame, int], np.ndarray]], figures: Figures
-) -> Iterator[Point]:
+def _points(frame: pl.DataFrame, peers: dict[str, Peer], figures: Figures) -> Iterator[Point]:
     for text in OURS:
         algorithm = build("algorithm", ALGORITHMS, *parse_call(text))
         measured(problem(frame, 5, algorithm.category_order), algorithm.search)  # compiles
@@ -85,13 +88,10 @@ def _points(
             )
     for name, peer in peers.items():
         for k in reversed(KS):
+            spent, class_of = peer(frame, k)
             asked = problem(frame, k, "frequency")
-            point = _said(
-                figures,
-                name,
-                k,
-                *measured(asked, lambda asked, k=k, peer=peer: classes(asked, peer(frame, k))),
-            )
+            found = Proposal(asked.rows.one_by_one(in_order=True), class_of.astype(np.int32))
+            point = _said(figures, name, k, spent, lost(asked, found))
             yield point
             if point.cpu > SLOW:
                 print(f"  {name}: smaller k left out, each takes longer still")
@@ -114,34 +114,49 @@ def measured(asked: Problem, search: Callable[[Problem], Proposal]) -> tuple[flo
     """CPU seconds of a search, and its loss."""
     begin = time.process_time()
     proposal = search(asked)
-    spent = time.process_time() - begin
-    return spent, LOSSES["ncp"]().measure(Recoding.of(proposal, asked.domains), asked.weights).value
+    return time.process_time() - begin, lost(asked, proposal)
 
 
-def classes(asked: Problem, class_of: np.ndarray) -> Proposal:
-    """Classes that a package found, row by row."""
-    return Proposal(asked.rows.one_by_one(in_order=True), class_of.astype(np.int32))
+def lost(asked: Problem, proposal: Proposal) -> float:
+    return LOSSES["ncp"]().measure(Recoding.of(proposal, asked.domains), asked.weights).value
 
 
-def _peers() -> Iterator[tuple[str, Callable[[pl.DataFrame, int], np.ndarray]]]:
+def _peers(target: pl.Series | None) -> Iterator[tuple[str, Peer]]:
     """The packages that are here; the others are named."""
-    try:
-        from anonypy.mondrian import Mondrian
-    except ImportError as error:
-        print(f"SKIPPED: anonypy is not installed here ({error})")
+    if find_spec("anonypy") is None:
+        print("SKIPPED: anonypy is not installed here")
     else:
-        yield "anonypy", lambda frame, k: _anonypy(Mondrian, frame, k)
+        yield "anonypy", _anonypy
+    if target is None:
+        print("SKIPPED: ai-privacy-toolkit wants a column to predict, which this table has not")
+    elif toolkit.here():
+        yield "ai-privacy-toolkit", lambda frame, k: _toolkit(frame, target, k)
 
 
-def _anonypy(kind: type, frame: pl.DataFrame, k: int) -> np.ndarray:
+def _anonypy(frame: pl.DataFrame, k: int) -> tuple[float, np.ndarray]:
+    from anonypy.mondrian import Mondrian
+
     pandas = frame.to_pandas()
-    for name in frame.columns:
-        if frame[name].dtype == pl.String:
-            pandas[name] = pandas[name].astype("category")
+    for name in _text(frame):
+        pandas[name] = pandas[name].astype("category")
     class_of = np.empty(len(pandas), np.int64)
-    for number, rows in zip(count(), kind(pandas, frame.columns).partition(k), strict=False):
+    begin = time.process_time()
+    parts = Mondrian(pandas, frame.columns).partition(k)
+    spent = time.process_time() - begin
+    for number, rows in enumerate(parts):
         class_of[rows] = number
-    return class_of
+    return spent, class_of
+
+
+def _toolkit(frame: pl.DataFrame, target: pl.Series, k: int) -> tuple[float, np.ndarray]:
+    """Rows that it releases alike are a class."""
+    codes = target.rank("dense").to_pandas()
+    spent, coarse = toolkit.released(frame.to_pandas(), codes, k, _text(frame))
+    return spent, pl.from_pandas(coarse).select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy() - 1
+
+
+def _text(frame: pl.DataFrame) -> list[str]:
+    return [name for name in frame.columns if frame[name].dtype == pl.String]
 
 
 def picture(drawn: dict[str, list[Point]]) -> str:

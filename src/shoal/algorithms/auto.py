@@ -15,7 +15,7 @@ from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.peel import peeled
 from shoal.algorithms.problem import Problem, Progress, silent
 from shoal.algorithms.refine import Partition, check_budget
-from shoal.algorithms.space import Run, Space, carried, pieces, sound, worker
+from shoal.algorithms.space import Run, Space, carried, pieces, sound, trims, worker
 from shoal.encoding import CategoryOrder
 from shoal.loss import LOSSES
 from shoal.parameters import check
@@ -24,6 +24,7 @@ from shoal.recoding import Proposal, Recoding
 _SWEEP = 10e-6  # seconds that a sweep of refinement takes per row, about
 _GREEDY = 4e-6  # and a greedy partition
 _VECTOR = 2e-9  # and a level vector, most of which come when few rows are left
+_TRIMMED = 20e-9  # or one by which few rows leave
 _STARTS = 0.2  # share of the budget for finding where to start from
 _TRIALS = 0.25  # and for finding out which start is best
 _TINY = 14  # rows up to which the optimum is found, and proved, in next to no time
@@ -43,13 +44,15 @@ class Auto:
     was tried, what each lost and why one was chosen.
     """
 
-    seconds: float = 0.6
-    """The budget for the search, in seconds of an ordinary core. It is counted in steps, so that the result
-    does not depend on the machine. One pass is made even if it takes longer."""
+    seconds: float | None = None
+    """The budget for the search, in seconds of an ordinary core; 0.6 if not said, 2 where columns have
+    hierarchies. It is counted in steps, so that the result does not depend on the machine. One pass is made
+    even if it takes longer."""
 
     def __post_init__(self) -> None:
         check(self)
-        check_budget("auto", 0, self.seconds)
+        if self.seconds is not None:
+            check_budget("auto", 0, self.seconds)
 
     @property
     def category_order(self) -> CategoryOrder:
@@ -62,75 +65,81 @@ class Auto:
             return _among_people(problem, on_progress)
         if problem.rows.rows <= _TINY and problem.loss in _EXACT:
             return _proved(problem, on_progress)
-        if problem.table.weight.size * _SWEEP > self.seconds:
-            return self._one_pass(problem, on_progress)
-        space = Space.of(problem, pieces(problem))
+        trees = any(domain.kind == "tree" for domain in problem.domains)
+        seconds = self.seconds or (2.0 if trees else 0.6)
+        if problem.table.weight.size * _SWEEP > seconds:
+            return _one_pass(problem, seconds, trees, on_progress)
+        space = Space.of(problem, pieces(problem, every=trims(problem)))
         with worker(on_progress) as run:
-            starts = dict(self._starts(problem, space, run, on_progress))
-            return self._best(problem, space, starts, run, on_progress)
+            starts = dict(_starts(problem, space, seconds, run, on_progress))
+            return _best(problem, space, seconds, starts, run, on_progress)
 
-    def _one_pass(self, problem: Problem, on_progress: Progress) -> Proposal:
-        """The pass that loses least for its time: a curve, or cuts where there are hierarchies."""
-        rows = problem.table.weight.size
-        chosen: Hilbert | Mondrian = Hilbert()
-        name = "hilbert"
-        rules = problem.rules(problem.table)
-        if any(domain.kind == "tree" for domain in problem.domains) or rules.limit.size > 0:
-            chosen = Mondrian(cut="nearest" if rows * _GREEDY > self.seconds else "greedy")
-            name = f"mondrian(cut={chosen.cut})"
-        why = f"{rows:,} distinct rows leave time for one pass in {self.seconds:g} seconds"
-        proposal = chosen.search(problem, on_progress)
-        return _chosen(proposal, name, why)
 
-    def _starts(
-        self, problem: Problem, space: Space, run: Run, on_progress: Progress
-    ) -> Iterator[tuple[str, NDArray[np.int32]]]:
-        """Classes to start from, by the name of how they were made."""
-        greedy = carried(Mondrian().search(problem, on_progress), space.table)
-        yield "mondrian", greedy
-        # Along a tree's leaves a curve jumps more than it stays, and it knows nothing of sensitive values.
-        if space.measure.root.size > 0 or space.rules.limit.size > 0:
-            vectors = int(2 * _STARTS * self.seconds / (problem.table.weight.size * _VECTOR))
-            yield "peel", carried(peeled(problem, max(vectors, 1), run), space.table)
-        else:
-            yield "hilbert", carried(Hilbert().search(problem, on_progress), space.table)
-        rows, size = space.ident.size, max(space.rules.size, 1)
-        cell = int(_STARTS * self.seconds * 2 * size / (rows * space.nanoseconds * 1e-9))
-        if cell >= 4 * size and len(problem.domains) > space.measure.root.shape[1]:
-            cell = 0 if cell >= rows else cell
-            yield f"cluster(cell={cell})", clustered(space, greedy, cell, problem.threads, on_progress)
+def _one_pass(problem: Problem, seconds: float, trees: bool, on_progress: Progress) -> Proposal:
+    """The pass that loses least for its time: a curve, or cuts where there are hierarchies."""
+    rows = problem.table.weight.size
+    chosen: Hilbert | Mondrian = Hilbert()
+    name = "hilbert"
+    rules = problem.rules(problem.table)
+    if trees or rules.limit.size > 0:
+        chosen = Mondrian(cut="nearest" if rows * _GREEDY > seconds else "greedy")
+        name = f"mondrian(cut={chosen.cut})"
+    why = f"{rows:,} distinct rows leave time for one pass in {seconds:g} seconds"
+    proposal = chosen.search(problem, on_progress)
+    return _chosen(proposal, name, why)
 
-    def _best(
-        self,
-        problem: Problem,
-        space: Space,
-        starts: dict[str, NDArray[np.int32]],
-        run: Run,
-        on_progress: Progress,
-    ) -> Proposal:
-        """Refine every start a little, then the best of them as long as the budget lasts."""
-        made = {name: Partition(space, start, problem.seed) for name, start in starts.items()}
-        tried = tuple((name, partition.loss) for name, partition in made.items())
-        for done, partition in enumerate(made.values(), 1):
-            partition.refine(1, _TRIALS * self.seconds / len(made), run)
-            on_progress("comparing", done / len(made))
-        best = min(made, key=lambda name: made[name].loss)
-        chosen = made[best]
-        trial = chosen.loss
-        others = sum(partition.spent for name, partition in made.items() if name != best)
-        chosen.refine(_SWEEPS, (1 - _STARTS) * self.seconds - others, run, on_progress)
-        on_progress("refining", 1.0)
-        lost = ", ".join(f"{name} {100 * loss:.2f}" for name, loss in tried)
-        notes = (
-            f"auto tried {lost} % lost",
-            f"auto chose {best}, which lost least after a first sweep of refinement ({100 * trial:.2f} %), "
-            f"and refined it to {100 * chosen.loss:.2f} % in {chosen.swept} sweeps",
-        )
-        nodes = sum(partition.evaluations for partition in made.values())
-        refined = Proposal(space.table, chosen.class_of(), nodes=nodes, notes=notes, tried=tried)
-        if problem.loss not in _WIDTHS:
-            refined = _least(problem, refined, starts)
-        return sound(problem, refined)
+
+def _starts(
+    problem: Problem, space: Space, seconds: float, run: Run, on_progress: Progress
+) -> Iterator[tuple[str, NDArray[np.int32]]]:
+    """Classes to start from, by the name of how they were made."""
+    greedy = carried(Mondrian().search(problem, on_progress), space.table)
+    yield "mondrian", greedy
+    # Along a tree's leaves a curve jumps more than it stays, and it knows nothing of sensitive values.
+    if space.measure.root.size > 0 or space.rules.limit.size > 0:
+        each = _TRIMMED if trims(problem) else _VECTOR
+        vectors = int(2 * _STARTS * seconds / (space.table.weight.size * each))
+        yield "peel", carried(peeled(problem, max(vectors, 1), run), space.table)
+    else:
+        yield "hilbert", carried(Hilbert().search(problem, on_progress), space.table)
+    rows, size = space.ident.size, max(space.rules.size, 1)
+    cell = int(_STARTS * seconds * 2 * size / (rows * space.nanoseconds * 1e-9))
+    if cell >= 4 * size and len(problem.domains) > space.measure.root.shape[1]:
+        cell = 0 if cell >= rows else cell
+        yield f"cluster(cell={cell})", clustered(space, greedy, cell, problem.threads, on_progress)
+
+
+def _best(
+    problem: Problem,
+    space: Space,
+    seconds: float,
+    starts: dict[str, NDArray[np.int32]],
+    run: Run,
+    on_progress: Progress,
+) -> Proposal:
+    """Refine every start a little, then the best of them as long as the budget lasts."""
+    made = {name: Partition(space, start, problem.seed) for name, start in starts.items()}
+    tried = tuple((name, partition.loss) for name, partition in made.items())
+    for done, partition in enumerate(made.values(), 1):
+        partition.refine(1, _TRIALS * seconds / len(made), run)
+        on_progress("comparing", done / len(made))
+    best = min(made, key=lambda name: made[name].loss)
+    chosen = made[best]
+    trial = chosen.loss
+    others = sum(partition.spent for name, partition in made.items() if name != best)
+    chosen.refine(_SWEEPS, (1 - _STARTS) * seconds - others, run, on_progress)
+    on_progress("refining", 1.0)
+    lost = ", ".join(f"{name} {100 * loss:.2f}" for name, loss in tried)
+    notes = (
+        f"auto tried {lost} % lost",
+        f"auto chose {best}, which lost least after a first sweep of refinement ({100 * trial:.2f} %), "
+        f"and refined it to {100 * chosen.loss:.2f} % in {chosen.swept} sweeps",
+    )
+    nodes = sum(partition.evaluations for partition in made.values())
+    refined = Proposal(space.table, chosen.class_of(), nodes=nodes, notes=notes, tried=tried)
+    if problem.loss not in _WIDTHS:
+        refined = _least(problem, refined, starts)
+    return sound(problem, refined)
 
 
 def _proved(problem: Problem, on_progress: Progress) -> Proposal:

@@ -11,14 +11,19 @@ from numpy.typing import NDArray
 
 from shoal.algorithms.problem import Problem, Progress, silent
 from shoal.algorithms.refine import check_budget, refined
-from shoal.algorithms.space import Run, numbered, worker
+from shoal.algorithms.space import Run, Space, numbered, pieces, trims, worker
 from shoal.domain import Domain
 from shoal.encoding import CategoryOrder
 from shoal.errors import RecipeError
-from shoal.kernels.peel import peel
+from shoal.frequency import FrequencyTable
+from shoal.kernels.cluster import place_all
+from shoal.kernels.peel import give_back, peel
+from shoal.kernels.refine import set_up
+from shoal.kernels.rules import usual
 from shoal.parameters import check
 from shoal.recoding import Proposal
 
+_OFFERS = 1 << 28  # how often rows that are left over are offered to classes, at most, in all
 _BINS = (32, 8, 2)  # parts that a line without a hierarchy is divided into, level by level
 
 
@@ -27,9 +32,11 @@ class Peel:
     """Takes level vectors in the order of their loss; each releases the groups that satisfy the models.
 
     A level vector says for every column how far up its hierarchy all values go. Rows that are equal then, and
-    enough, become a class and leave; the rest waits for the next vector. A number or date without a hierarchy
-    is divided into ever fewer equal parts; a flat category is kept or given up. Then the classes are refined.
-    Suits columns with hierarchies.
+    enough, become a class and leave; the rest waits for the next vector. Where there are too many of one
+    sensitive value among them, as many wait, too. Rows that no vector released join the class where that adds
+    least to the loss. Then the classes are refined. A number or date without a hierarchy is divided into ever
+    fewer equal parts; a flat category is kept or given up. Suits columns with hierarchies, and models that
+    compare how frequent sensitive values are.
 
     References
     ----------
@@ -64,7 +71,8 @@ class Peel:
 
 def peeled(problem: Problem, most: int, run: Run) -> Proposal:
     """Classes by ``most`` level vectors."""
-    table = problem.table
+    table = pieces(problem, every=True) if trims(problem) else problem.table
+    rules = problem.rules(table)
     if (problem.weights < 0).any():
         raise RecipeError("peel takes weights from 0 up; mingen and genetic take any")
     ladders = [list(_levels(domain)) for domain in problem.domains]
@@ -77,8 +85,27 @@ def peeled(problem: Problem, most: int, run: Run) -> Proposal:
     vectors = vectors[np.argsort(loss, kind="stable")]
     words, begin = _words(ladders)
     starts = np.stack([begin[j][vectors[:, j]] for j in range(len(ladders))], axis=1)
-    class_of = run(peel, table.codes, table.weight, problem.rules(table), words, starts)
+    class_of = run(peel, table.codes, table.weight, rules, usual(rules), words, starts)
+    if (class_of < 0).any():
+        class_of = _with_rest(problem, table, class_of, run)
     return Proposal(table, numbered(class_of), nodes=len(vectors))
+
+
+def _with_rest(
+    problem: Problem, table: FrequencyTable, class_of: NDArray[np.int64], run: Run
+) -> NDArray[np.int64]:
+    """Let rows without a class join the one where they add least to the loss, or several that they undo."""
+    space = Space.of(problem, table)
+    rest, classes = np.flatnonzero(class_of < 0), int(class_of.max()) + 1
+    boxes = space.boxes(max(classes, 1), class_of)
+    arguments = (space.points, space.measure, space.rules, space.ident, boxes)
+    set_up(*arguments)
+    # The classes that were made last are wide already.
+    offered = np.arange(max(0, classes - _OFFERS // rest.size), classes)
+    run(place_all, *arguments, rest, offered)
+    if (boxes.of < 0).any():
+        run(give_back, space.rules, table.weight, boxes.of)
+    return boxes.of
 
 
 def _levels(domain: Domain) -> Iterator[tuple[NDArray[np.integer], NDArray[np.float64]]]:

@@ -20,7 +20,7 @@ from shoal.kernels.axes import TREE
 from shoal.kernels.classes import Boxes, Measure, Points
 from shoal.kernels.compiled import is_compiled
 from shoal.kernels.hilbert import hilbert_keys
-from shoal.kernels.rules import Rules
+from shoal.kernels.rules import Rules, usual
 from shoal.recoding import Proposal, Recoding
 
 Run: TypeAlias = Callable[..., Any]
@@ -128,15 +128,22 @@ def _gathered(
     return columns
 
 
-def pieces(problem: Problem) -> FrequencyTable:
+def pieces(problem: Problem, every: bool = False) -> FrequencyTable:
     """The rows, of which so many equal ones stand alone that they can help out in other classes.
 
-    In a very large table equal rows stay together: there are always others to help out.
+    With ``every`` all of them do, if there are not too many. In a very large table equal rows stay together:
+    there are always others to help out.
     """
     table = problem.table
     if table.weight.size > _MANY or table.rows > 8 * _MANY:
         return table
-    return problem.rows.divided(2 * problem.rules(table).size)
+    alone = table.rows if every and table.rows <= _MANY // 2 else 2 * problem.rules(table).size
+    return problem.rows.divided(alone)
+
+
+def trims(problem: Problem) -> bool:
+    """Whether a class can have too many rows of one sensitive value, so that it helps to tell them apart."""
+    return bool(usual(problem.rules(problem.table)).any())
 
 
 def carried(proposal: Proposal, table: FrequencyTable) -> NDArray[np.int32]:

@@ -231,6 +231,25 @@ def place(
 
 
 @entry
+def place_all(
+    points: Points,
+    measure: Measure,
+    rules: Rules,
+    ident: NDArray[np.int64],
+    boxes: Boxes,
+    rows: NDArray[np.int64],
+    ids: NDArray[np.int64],
+    halt: NDArray[np.bool_],
+) -> None:
+    """Let each of ``rows`` join the class of ``ids`` where it adds least to the loss, if the rules allow."""
+    histogram = np.zeros((1, rules.values), np.int64)
+    for r in rows:
+        if halt[0]:
+            break
+        place(points, measure, rules, ident, boxes, ids, ids.size, r, np.inf, histogram)
+
+
+@entry
 def cluster_cells(
     points: Points,
     measure: Measure,

@@ -6,7 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.compiled import entry, inner
-from shoal.kernels.rules import Rules, add_row, satisfied
+from shoal.kernels.rules import FIRST, LAST, Rules, add_row, satisfied
+
+ALL, SOME = 0, 1
+"""Histograms of a group: of all its rows, and of what is left of them."""
+_STEPS = 6  # halvings in search of how much a group has to give up
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -45,7 +49,7 @@ def _grouped(
 
 
 @inner
-def _refuse(
+def _trim(
     rules: Rules,
     left: NDArray[np.int32],
     count: int,
@@ -54,9 +58,14 @@ def _refuse(
     total: NDArray[np.int64],
     first: NDArray[np.int32],
     after: NDArray[np.int32],
+    weight: NDArray[np.int64],
+    usual: NDArray[np.int64],
     histogram: NDArray[np.int64],
 ) -> None:
-    """Set ``total`` of the groups that are large enough, but do not keep the other rules, to 0."""
+    """Take out of the groups that do not keep the rules what they have too much of.
+
+    Rows that are taken out have -1 in ``group``; ``total`` of a group that this does not help becomes 0.
+    """
     for g in range(groups):
         first[g] = -1
     for i in range(count):
@@ -68,24 +77,111 @@ def _refuse(
         if total[g] < rules.size:
             continue
         for value in range(rules.values):
-            histogram[0, value] = 0
+            histogram[ALL, value] = 0
         i = first[g]
         while i >= 0:
-            add_row(rules, left[i], histogram, 0)
+            add_row(rules, left[i], histogram, ALL)
             i = after[i]
-        if not satisfied(rules, histogram, 0):
+        if not satisfied(rules, histogram, ALL):
+            level = _level(rules, usual, histogram)
             total[g] = 0
+            if level > 0:
+                total[g] = _cut(rules, left, group, g, first, after, weight, level, usual, histogram)
 
 
 @inner
-def _give_back(
+def _level(rules: Rules, usual: NDArray[np.int64], histogram: NDArray[np.int64]) -> float:
+    """How many times what is usual a group may keep of each value, at most; 0 if nothing helps it."""
+    high = 0.0
+    for value in range(rules.values):
+        kept = histogram[ALL, value]
+        if usual[value] > 0 and kept > 0:
+            high = max(high, kept / usual[value])
+            kept = usual[value]
+        histogram[SOME, value] = kept
+    # With exactly what is usual of the values that it has, a group comes as near to the rules as it can.
+    if high == 0 or not satisfied(rules, histogram, SOME):
+        return 0.0
+    low, best = 0.0, 0.0
+    for _ in range(_STEPS):
+        level = (low + high) / 2
+        enough = _cap(rules, usual, histogram, level)
+        if enough and not satisfied(rules, histogram, SOME):
+            high = level
+            continue
+        low = level
+        best = level if enough else best
+    return best
+
+
+@inner
+def _cap(rules: Rules, usual: NDArray[np.int64], histogram: NDArray[np.int64], level: float) -> bool:
+    """Count what is left at a level; return whether that is enough rows."""
+    most = 0
+    for value in range(rules.values):
+        kept = histogram[ALL, value]
+        if usual[value] > 0:
+            kept = min(kept, max(1, int(level * usual[value])))
+        histogram[SOME, value] = kept
+    for r in range(rules.limit.size):
+        rows = 0
+        for value in range(rules.test[r, FIRST], rules.test[r, LAST]):
+            rows += histogram[SOME, value]
+        most = rows if r == 0 else min(most, rows)
+    return most >= rules.size
+
+
+@inner
+def _cut(
+    rules: Rules,
+    left: NDArray[np.int32],
+    group: NDArray[np.int32],
+    g: int,
+    first: NDArray[np.int32],
+    after: NDArray[np.int32],
+    weight: NDArray[np.int64],
+    level: float,
+    usual: NDArray[np.int64],
+    histogram: NDArray[np.int64],
+) -> int:
+    """Take the rows above a level out of a group; return how many are left, 0 if these break the rules."""
+    total = 0
+    for value in range(rules.values):
+        histogram[SOME, value] = 0
+    i = first[g]
+    while i >= 0:
+        row = left[i]
+        fits = True
+        for at in range(rules.entry[row], rules.entry[row + 1]):
+            value = rules.value[at]
+            most = max(1, int(level * usual[value]))
+            if usual[value] > 0 and histogram[SOME, value] + rules.times[at] > most:
+                fits = False
+        if fits:
+            add_row(rules, row, histogram, SOME)
+            total += weight[row]
+        else:
+            group[i] = -1
+        i = after[i]
+    if total >= rules.size and satisfied(rules, histogram, SOME):
+        return total
+    i = first[g]
+    while i >= 0:
+        group[i] = g
+        i = after[i]
+    return 0
+
+
+@entry
+def give_back(
     rules: Rules,
     weight: NDArray[np.int64],
     class_of: NDArray[np.int64],
-    classes: int,
-    histogram: NDArray[np.int64],
+    halt: NDArray[np.bool_],
 ) -> None:
     """Let the rows without a class join the last classes, as many as it takes to keep the rules."""
+    histogram = np.zeros((1, rules.values), np.int64)
+    classes = class_of.max() + 1
     total = 0
     for value in range(rules.values):
         histogram[0, value] = 0
@@ -109,15 +205,19 @@ def peel(
     codes: NDArray[np.unsignedinteger],
     weight: NDArray[np.int64],
     rules: Rules,
+    usual: NDArray[np.int64],
     word: NDArray[np.uint64],
     vectors: NDArray[np.int64],
     halt: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
-    """Class of every row.
+    """Class of every row; -1 where no vector found it one.
 
     Parameters
     ----------
     codes : uint[n, d]
+    usual : int64[values]
+        How many of each sensitive value there are in a class that keeps the rules well, up to a factor; 0 for
+        values that the rules never have too many of.
     word : uint64[...]
         Words that are added up to the key of a generalised row.
     vectors : int64[v, d]
@@ -131,7 +231,7 @@ def peel(
     group, first, after = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
     total = np.empty(n, np.int64)
     slots = np.empty(4 * n + 4, np.int32)
-    histogram = np.zeros((1, rules.values), np.int64)
+    histogram = np.zeros((2, rules.values), np.int64)
     count = n
     classes = 0
     for v in range(vectors.shape[0]):
@@ -144,7 +244,7 @@ def peel(
             key[i] = sum_
         groups = _grouped(key, weight, left, count, slots, group, distinct, total)
         if rules.limit.size > 0:
-            _refuse(rules, left, count, group, groups, total, first, after, histogram)
+            _trim(rules, left, count, group, groups, total, first, after, weight, usual, histogram)
         before = classes
         for g in range(groups):
             if total[g] >= rules.size:
@@ -153,12 +253,10 @@ def peel(
         if classes > before:
             rest = 0
             for i in range(count):
-                if total[group[i]] < 0:
+                if group[i] >= 0 and total[group[i]] < 0:
                     class_of[left[i]] = -1 - total[group[i]]
                 else:
                     left[rest] = left[i]
                     rest += 1
             count = rest
-    if count > 0:
-        _give_back(rules, weight, class_of, classes, histogram)
     return class_of

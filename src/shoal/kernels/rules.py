@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.compiled import inner
 from shoal.kernels.kinds import (
+    DISCLOSURE,
     DISTINCT,
     ENTROPY,
     LIKENESS,
@@ -102,6 +103,20 @@ def _places(levels: NDArray[np.integer]) -> NDArray[np.int64]:
     """The values ordered by their nodes, the highest level first, and the nodes in that order."""
     order = np.lexsort(levels)
     return np.concatenate([order, levels[:, order].ravel()]).astype(np.int64)
+
+
+def usual(rules: Rules) -> NDArray[np.int64]:
+    """How often a class that keeps the rules well has each value, up to a factor.
+
+    What it is compared with, or equally often; 0 for values that no class can have too often.
+    """
+    counts = np.zeros(rules.values, np.int64)
+    for kind, first, last in rules.test[:, [KIND, FIRST, LAST]]:
+        if kind in (TRANSPORT, ORDERED, LIKENESS, DISCLOSURE):
+            counts[first:last] = rules.whole[first:last]
+        elif kind in (SHARE, ENTROPY, RECURSIVE):
+            counts[first:last] = 1
+    return counts
 
 
 @inner

@@ -1,0 +1,60 @@
+"""Peel: what it releases in detail, what it makes wait, and where the last rows go."""
+
+from collections import Counter
+
+import polars as pl
+import pytest
+
+import shoal
+
+TOWNS = [("ayr", "coast"), ("bude", "coast"), ("carn", "hills"), ("dent", "hills")]
+
+
+def released(frame, goal, k, **given):
+    release = shoal.anonymize(
+        frame, quasi=["town"], sensitive=["ill"], k=k, models=[goal], algorithm="peel(sweeps=0)", **given
+    )
+    return [Counter(part["ill"]) for part in release.frame.partition_by("town")], release
+
+
+def people(**counts):
+    rows = [
+        {"town": town, "ill": ill}
+        for town, ills in counts.items()
+        for ill, n in ills.items()
+        for _ in range(n)
+    ]
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize("goal", ["alpha-k(alpha=0.5,k=2)", "recursive-cl(c=1.1,l=2)", "entropy-l(l=2)"])
+def test_rows_of_a_value_that_is_too_frequent_wait(goal):
+    frame = people(ayr={"x": 9, "y": 3}, carn={"x": 3, "y": 9})
+    classes, release = released(frame, goal, 2)
+    assert sorted(map(dict, classes), key=str) == [{"x": 3, "y": 3}, {"x": 3, "y": 3}, {"x": 6, "y": 6}]
+    assert set(release.frame["town"]) == {"ayr", "carn", "*"}
+
+
+def test_values_are_compared_with_the_whole_table_where_the_model_does():
+    frame = people(ayr={"x": 32, "y": 2}, carn={"x": 28, "y": 18})  # a quarter of all have y
+    classes, release = released(frame, "t(t=0.12)", 2)
+    assert Counter(release.frame["town"]) == {"ayr": 15, "*": 65}
+    assert classes == [
+        Counter(x=47, y=18),
+        Counter(x=13, y=2),
+    ]  # 2 of 15 is as near to a quarter as it must be
+
+
+def test_rows_that_are_left_join_the_class_where_they_cost_least():
+    frame = people(ayr={"x": 2, "y": 2}, carn={"x": 2, "y": 2}, dent={"x": 1})
+    classes, release = released(frame, "distinct-l(l=2)", 4, hierarchies={"town": TOWNS})
+    assert len(classes) == 2
+    assert Counter(release.frame["town"]) == {"ayr": 4, "hills": 5}
+
+
+def test_rows_that_fit_nowhere_undo_the_widest_classes():
+    frame = people(ayr={"x": 3, "y": 3}, carn={"x": 3, "y": 3}, dent={"x": 3, "y": 1})
+    classes, release = released(frame, "t(t=0.07)", 3, hierarchies={"town": TOWNS})
+    assert release.report.smallest_class >= 3
+    assert all(model.holds for model in release.report.models)
+    assert sum(classes, Counter()) == Counter(x=9, y=7)
