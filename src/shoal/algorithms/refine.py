@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.algorithms.hilbert import Hilbert
 from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.problem import Problem, Progress, silent
-from shoal.algorithms.space import Run, Space, carried, pieces, sound, worker
+from shoal.algorithms.space import Run, Space, carried, numbered, pieces, sound, worker
 from shoal.encoding import CategoryOrder
 from shoal.errors import RecipeError
 from shoal.kernels.random import seeded
@@ -124,9 +124,7 @@ class Partition:
 
     def class_of(self) -> NDArray[np.int32]:
         """Class of each row, numbered without gaps."""
-        _, number = np.unique(self._boxes.of, return_inverse=True)
-        gone = int((self._boxes.of < 0).any())
-        return (number - gone).astype(np.int32)
+        return numbered(self._boxes.of)
 
     def refine(self, sweeps: int, seconds: float, run: Run, on_progress: Progress = silent) -> None:
         """Improve the classes: so many sweeps more, as long as the budget of ``seconds`` in all lasts."""

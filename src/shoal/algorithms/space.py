@@ -157,8 +157,9 @@ def carried(proposal: Proposal, table: FrequencyTable) -> NDArray[np.int32]:
 
 
 def numbered(class_of: NDArray[np.integer]) -> NDArray[np.int32]:
-    """The same classes, numbered from 0 without gaps."""
-    return np.asarray(np.unique(class_of, return_inverse=True)[1], np.int32)
+    """The same classes, numbered from 0 without gaps; rows without one stay so (-1)."""
+    number = np.unique(class_of, return_inverse=True)[1]
+    return np.asarray(number - int((class_of < 0).any()), np.int32)
 
 
 def sound(problem: Problem, proposal: Proposal) -> Proposal:
@@ -170,7 +171,8 @@ def sound(problem: Problem, proposal: Proposal) -> Proposal:
         return proposal
     recoding = Recoding.of(proposal, problem.domains)
     class_of = recoding.class_of[recoding.table.of_row]
-    if problem.suffices(class_of, np.arange(class_of.size), recoding.size.size).all():
+    kept = np.flatnonzero(class_of >= 0)
+    if problem.suffices(class_of[kept], kept, recoding.size.size).all():
         return proposal
     note = "classes that are released alike would together break a model, so greedy cuts were taken instead"
     return replace(Mondrian().search(problem), notes=(*proposal.notes, note))

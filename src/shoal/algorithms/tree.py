@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shoal.algorithms.features import Features, Target
 from shoal.algorithms.mondrian import divided
 from shoal.algorithms.problem import Problem, Progress, silent
+from shoal.algorithms.refine import check_budget, refined
 from shoal.encoding import CategoryOrder
 from shoal.errors import GoalNotMet, RecipeError, unknown
 from shoal.frequency import FrequencyTable
@@ -19,6 +20,7 @@ from shoal.parameters import check
 from shoal.recoding import Proposal
 
 Ints = NDArray[np.int64]
+_SECONDS = 60.0  # the budget of the refinement
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +48,12 @@ class TreeGuided:
     gain: float = 16.0
     """What a cut of the tree must gain, in rows: how many of a table's rows it explains. Cuts that explain
     less are mostly chance, and are left to the partitioning, which loses less."""
+    sweeps: int = 0
+    """Sweeps of refinement, see `Refine`: rows move between cells, which loses less and guides less."""
 
     def __post_init__(self) -> None:
         check(self)
+        check_budget("tree", self.sweeps, _SECONDS)
         if not self.gain >= 0:
             raise RecipeError(f"gain must be 0 or more, not {self.gain}")
 
@@ -84,7 +89,7 @@ class Guided:
     tree: Any
     """The fitted decision tree of scikit-learn."""
     leaf_of: NDArray[np.int64]
-    """[u] the tree's own number for the leaf of each weighted row."""
+    """[u] the tree's own number for the leaf of each weighted row of the proposal."""
     cells: int
     """How many cells the tree had, after merging and before they were partitioned."""
     proposal: Proposal
@@ -115,7 +120,11 @@ def grow(settings: TreeGuided, problem: Problem, on_progress: Progress = silent)
     on_progress("growing a tree", 1.0)
     cells = int(cell_of.max()) + 1
     proposal = Proposal(table, class_of, nodes=tree.tree_.node_count, notes=(_told(tree, cells),))
-    return Guided(features, tree, leaf_of, cells, proposal)
+    if settings.sweeps > 0:
+        proposal = refined(problem, proposal, settings.sweeps, _SECONDS, on_progress)
+    of_piece = np.empty(proposal.table.weight.size, np.int64)
+    of_piece[proposal.table.of_row] = leaf_of[table.of_row]
+    return Guided(features, tree, of_piece, cells, proposal)
 
 
 def _fitted(

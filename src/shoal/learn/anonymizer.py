@@ -42,8 +42,9 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     Rows are grouped by a decision tree that predicts a target, see `TreeGuided`: the labels ``y``, or what
     ``estimator`` predicts. What `fit_transform` returns has passed the verifier.
 
-    `transform` puts rows into the cells that were found. Together with the rows of `fit` the goal holds for
-    their size; a few new rows by themselves need not be k in a cell, so do not publish them alone.
+    `transform` puts rows into the cells that were found; where refinement (``sweeps``) divided equal rows,
+    into one of theirs. Together with the rows of `fit` the goal holds for their size; a few new rows by
+    themselves need not be k in a cell, so do not publish them alone.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         More that must hold.
     estimator : fitted estimator, optional
         Its predictions on the rows are the target, in place of ``y``.
-    grow, failing, split, gain
+    grow, failing, split, gain, sweeps
         As in `TreeGuided`.
     one_hot : list of lists of columns, optional
         One-hot groups; recognised where not said. An empty list for none.
@@ -103,6 +104,7 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         failing: str = "merge",
         split: bool = True,
         gain: float = 16.0,
+        sweeps: int = 0,
         one_hot: Sequence[Columns] | None = None,
         hierarchies: Any = None,
         types: Mapping[str, ColumnType] | None = None,
@@ -119,6 +121,7 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         self.failing = failing
         self.split = split
         self.gain = gain
+        self.sweeps = sweeps
         self.one_hot = one_hot
         self.hierarchies = hierarchies
         self.types = types
@@ -190,7 +193,7 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             models=learning_goal(self.k, self.l, self.models),
             trees={name: column.hierarchy for name, column in known.items() if column.hierarchy is not None},
             types={name: kind for name, kind in (self.types or {}).items() if name in known},
-            algorithm=TreeGuided(guide, self.grow, self.failing, self.split, self.gain),  # type: ignore[arg-type]
+            algorithm=TreeGuided(guide, self.grow, self.failing, self.split, self.gain, self.sweeps),  # type: ignore[arg-type]
             suppress=1.0 if self.failing == "delete" else 0.0,
             render=self.render,  # type: ignore[arg-type]
             seed=self.random_state,

@@ -55,7 +55,9 @@ class Router:
         )
         rows = pl.DataFrame(dict(zip(names, quasi.T, strict=True))).with_columns(leaf=pl.Series(leaf))
         keys = [*names, "leaf"]
-        joined = rows.join(known.unique(keys), on=keys, how="left", maintain_order="left")
+        joined = rows.join(
+            known.unique(keys, keep="first", maintain_order=True), on=keys, how="left", maintain_order="left"
+        )
         return joined["of"].fill_null(-2).to_numpy().copy()
 
     def _nearest(self, leaf: int, quasi: Floats) -> Ints:

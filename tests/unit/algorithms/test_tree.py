@@ -54,6 +54,14 @@ def test_a_failing_leaf_is_merged_or_deleted():
         released(l=2, suppress=0.5, tree={"failing": "delete"})
 
 
+def test_refinement_may_follow_and_leaves_deleted_rows_alone():
+    rough, fine = released(tree={"split": False}), released(tree={"split": False, "sweeps": 3})
+    assert fine.report.ncp < rough.report.ncp
+    assert "refinement lowered the loss" in fine.report.notes[-1]
+    settings = {"l": 2, "suppress": 0.7, "tree": {"split": False, "failing": "delete", "sweeps": 3}}
+    assert classes(released(**settings)) == {("[6-8]", "*"): 3}
+
+
 def test_a_failing_leaf_takes_in_its_nearest_cell_only():
     frame = pl.DataFrame(
         {

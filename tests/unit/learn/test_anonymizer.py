@@ -159,6 +159,15 @@ def test_failing_cells_may_be_deleted():
     assert merged.deletion_ratio_ == 0
 
 
+def test_refinement_may_follow():
+    plain, refined = (TreeAnonymizer(k=10, sweeps=sweeps).fit(IRIS, KIND) for sweeps in (0, 3))
+    assert refined.report_.ncp < plain.report_.ncp
+    released = refined.transform(IRIS)
+    known = set(map(tuple, refined.fit_transform(IRIS, KIND).to_numpy()))
+    assert set(map(tuple, released.to_numpy())) <= known
+    assert np.array_equal(released, refined.transform(IRIS))
+
+
 @pytest.mark.parametrize(
     "estimator", [DecisionTreeClassifier(random_state=0), DecisionTreeRegressor(random_state=0)]
 )
