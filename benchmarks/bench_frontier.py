@@ -189,7 +189,8 @@ def _panel(
         x = left + 55 + (np.log10(max(cpu, 1e-3)) - t0) / (t1 - t0) * (width - 85)
         return x, 30 + (l1 - np.log10(loss)) / (l1 - l0) * (height - 75)
 
-    yield f'<text x="{left + width / 2}" y="18" text-anchor="middle" font-size="15">{title}</text>'
+    yield f'<text x="{left + 55}" y="18"><tspan font-size="15">{title}</tspan>: '
+    yield "lost (NCP), k = 2 to 100</text>"
     for tick in range(int(t0), int(t1) + 1):
         x = place(10.0**tick, 1.0)[0]
         yield f'<line x1="{x:.1f}" y1="30" x2="{x:.1f}" y2="{height - 45}" stroke="#ddd"/>'

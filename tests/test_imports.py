@@ -26,6 +26,7 @@ LAYERS = (
     ("algorithms",),
     ("engines",),
     ("verify", "recipe"),
+    ("saved",),
     ("report",),
     ("run", "api"),
     ("risk", "learn"),

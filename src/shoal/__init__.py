@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from shoal.run import Release as Release
     from shoal.run import run as run
     from shoal.samples import sample as sample
+    from shoal.saved import SavedRecoding as SavedRecoding
     from shoal.verify import Verification as Verification
 
 # Public names and the rooms they live in, loaded when first used: `shoal --help` needs none of them.
@@ -74,6 +75,7 @@ _ROOMS = {
     "Verification": "verify",
     "Hierarchy": "hierarchies",
     "sample": "samples",
+    "SavedRecoding": "saved",
     "KAnonymity": "privacy",
     "AlphaK": "privacy",
     "DistinctL": "privacy",

@@ -126,12 +126,21 @@ class Recipe:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise RecipeError(f"{path}: not a recipe: {error}") from error
         try:
-            return _from_sections(content, path.parent)
+            return cls.from_dict(content, path.parent)
         except InputError as error:
             raise RecipeError(f"{path}: {error}") from error
 
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], folder: Path) -> Recipe:
+        """The recipe of which `to_dict` made ``content``; paths in it are relative to ``folder``."""
+        return _from_sections(content, folder)
+
     def to_toml(self, folder: str | Path | None = None) -> str:
         """The recipe as TOML text; paths relative to ``folder``, or as they are."""
+        return tomli_w.dumps(self.to_dict(folder))
+
+    def to_dict(self, folder: str | Path | None = None) -> dict[str, Any]:
+        """The recipe as nested tables of plain values."""
         sections = {section: {} for section in _SECTIONS}  # type: dict[str, dict[str, Any]]
         for section, names in _SECTIONS.items():
             for name in names:
@@ -139,9 +148,7 @@ class Recipe:
                 if value not in (None, "", (), [], {}):
                     sections[section][name] = value
         trees = {column: to_toml(tree) for column, tree in self.trees.items()}
-        return tomli_w.dumps(
-            {**{k: v for k, v in sections.items() if v}, **({"trees": trees} if trees else {})}
-        )
+        return {**{k: v for k, v in sections.items() if v}, **({"trees": trees} if trees else {})}
 
 
 _SECTIONS: dict[str, tuple[str, ...]] = {

@@ -38,6 +38,7 @@ from shoal.privacy import (
 from shoal.recipe import Recipe, hierarchy_files
 from shoal.recoding import Proposal, Recoding
 from shoal.report import Report
+from shoal.saved import SavedRecoding
 from shoal.table import Column, Table, as_text, check_writable, formula_cells, read, write
 from shoal.verify import Verdict, Verification, in_the_way, verify_table
 
@@ -56,6 +57,14 @@ class Release:
     """All tables of least loss that an exact search listed; the first is ``frame``, and all are verified."""
     recoding: Recoding | None = field(default=None, repr=False)
     """The classes and their cells."""
+    columns: Mapping[str, Column] = field(default_factory=dict, repr=False)
+    """What is known of the quasi-identifiers and the sensitive columns."""
+
+    def saved_recoding(self) -> SavedRecoding:
+        """The classes, to be saved to a file, and to put later rows into."""
+        if self.recoding is None or _by_matching(self.recipe) or _by_scheme(self.recipe):
+            raise RecipeError("only a release in classes, without safepub, has a recoding for later rows")
+        return SavedRecoding.of(self.recipe, self.recoding, self.columns)
 
     def write(self, path: str | Path) -> None:
         """Write the release to a file, whole or not at all; the format follows the suffix."""
@@ -112,7 +121,11 @@ def released(
         verification = _verified(recipe, subject, recoding, frame)
         others = tuple(_others(recipe, table, subject, proposal))
     report = _report(recipe, table, subject, proposal, recoding, verification)
-    return Release(frame, report, recipe, table, (frame, *others), recoding)
+    types = {each.domain.name: each.type for each in subject.encoded}
+    columns = {
+        name: replace(column, type=types.get(name, column.type)) for name, column in subject.columns.items()
+    }
+    return Release(frame, report, recipe, table, (frame, *others), recoding, columns)
 
 
 def inputs(recipe: Recipe, source: Path | None = None) -> list[Path]:

@@ -6,7 +6,7 @@ It shares no code with the search: not the codes, not the frequency table, not t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isinf
 from types import MappingProxyType
 from typing import Any
@@ -156,6 +156,19 @@ def count_classes(
     )
 
 
+def violating_rows(
+    table: Table,
+    quasi: Sequence[str],
+    sensitive: Sequence[str],
+    models: Sequence[Model],
+    columns: Mapping[str, Column] = _NOTHING_KNOWN,
+) -> NDArray[np.bool_]:
+    """Which rows are in classes that violate a model."""
+    counts = count_classes(table, quasi, sensitive, columns)
+    good = np.logical_and.reduce([model.holds(counts) for model in for_columns(models, sensitive)])
+    return np.asarray(~good[_classes([unpatterned(table.frame[name]) for name in quasi])])
+
+
 def in_the_way(
     table: Table,
     quasi: Sequence[str],
@@ -174,6 +187,61 @@ def in_the_way(
     return f"the class of {counts.size[worst]} rows with {cells}{others}"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Fits:
+    """Which people could be rows of which classes."""
+
+    class_of: NDArray[np.int64]
+    person: NDArray[np.int64]
+    """All pairs of a class and a person who fits it; equal people are one."""
+    person_of: NDArray[np.int64]
+    """[rows] which person each row of people is."""
+    labels: tuple[pl.Series, ...]
+    """By column the different released texts."""
+    standing: tuple[NDArray[np.bool_], ...]
+    """By column [labels, values] which texts stand for which values of people."""
+    value: NDArray[np.int64]
+    """[people, columns] which value each person has."""
+
+    @property
+    def people(self) -> int:
+        """Number of different people."""
+        return len(self.value)
+
+    def alone(self, j: int) -> NDArray[np.int64]:
+        """[people] the only text of column ``j`` that stands for the person's value; -1 if it is not one."""
+        standing = self.standing[j]
+        label = np.where(standing.sum(axis=0) == 1, standing.argmax(axis=0), -1)
+        return np.asarray(label[self.value[:, j]], np.int64)
+
+
+def who_fits(
+    classes: Table,
+    quasi: Sequence[str],
+    people: Table,
+    columns: Mapping[str, Column],
+    *,
+    every_value_occurs: bool = True,
+) -> Fits:
+    """Find the people who could be rows of classes, by what released texts stand for.
+
+    Unless ``every_value_occurs``, a text that cannot be read otherwise is a value that none of them has.
+    """
+    person_of = _classes([people.column(name) for name in quasi])
+    person = _examples(person_of)
+    cells, values, labels, standing = [], [], [], []
+    for name in quasi:
+        text, cell = _different(as_text(classes.column(name)))
+        there, value = _different(people.column(name).gather(person))
+        labels.append(text)
+        standing.append(covers(text, there, columns[name], every_value_occurs))
+        cells.append(cell)
+        values.append(value)
+    value = np.stack(values, axis=1)
+    pairs = fitting_pairs(np.stack(cells, axis=1), standing, value)
+    return Fits(*pairs, person_of, tuple(labels), tuple(standing), value)
+
+
 def _fitting(
     table: Table,
     quasi: Sequence[str],
@@ -181,18 +249,11 @@ def _fitting(
     people: Table,
     columns: Mapping[str, Column],
 ) -> Fitting:
-    """How people fit the classes of a release, by what its texts stand for."""
-    person_of = _classes([people.column(name) for name in quasi])
-    row, person = _examples(class_of), _examples(person_of)
-    cells, values, standing = [], [], []
-    for name in quasi:
-        labels, cell = _different(as_text(table.column(name)).gather(row))
-        there, value = _different(people.column(name).gather(person))
-        standing.append(covers(labels, there, columns[name]))
-        cells.append(cell)
-        values.append(value)
-    pairs = fitting_pairs(np.stack(cells, axis=1), standing, np.stack(values, axis=1))
-    return Fitting.of(np.bincount(class_of), *pairs, np.bincount(person_of))
+    """How people fit the classes of a release."""
+    row = _examples(class_of)
+    classes = replace(table, frame=pl.DataFrame([table.frame[name].gather(row) for name in quasi]))
+    fits = who_fits(classes, quasi, people, columns)
+    return Fitting.of(np.bincount(class_of), fits.class_of, fits.person, np.bincount(fits.person_of))
 
 
 def _examples(number: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -128,6 +128,7 @@ def anonymize(
     out_delimiter: o.OutDelimiter = None,
     safe_csv: o.SafeCsv = False,
     recipe_out: o.RecipeOut = None,
+    recoding_out: o.RecodingOut = None,
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
     no_header: o.NoHeader = False,
@@ -177,10 +178,11 @@ def anonymize(
         seed=seed,
         threads=threads,
     )
-    for written in filter(None, (output, recipe_out)):
-        check_writable(written, inputs(draft))
-    if output and recipe_out and output.resolve() == recipe_out.resolve():
-        raise OutputError(f"{output} cannot be both the release and its recipe; give two files")
+    written = [path for path in (output, recipe_out, recoding_out) if path is not None]
+    for path in written:
+        check_writable(path, inputs(draft), table=path == output)
+    if len({path.resolve() for path in written}) < len(written):
+        raise OutputError(f"{written[0]} cannot be two things: the release, its recipe and its recoding")
     with progress(quiet) as on_progress:
         on_progress("read", 0.0)
         begin = perf_counter()
@@ -200,6 +202,8 @@ def anonymize(
     if recipe_out:
         with whole_file(recipe_out) as stream:
             stream.write(recipe.to_toml(recipe_out.parent).encode())
+    if recoding_out:
+        release.saved_recoding().save(recoding_out)
     show(_with_reading(release.report, seconds), as_json, quiet, release.solutions)
 
 
@@ -342,6 +346,66 @@ def run(
     with progress(quiet) as on_progress:
         release = run_recipe(settings, on_progress=on_progress)
     show(release.report, as_json, quiet, release.solutions)
+
+
+@app.command(cls=_Command)
+def apply(
+    recoding: Annotated[
+        Path, typer.Argument(metavar="RECODING", help="What 'shoal anonymize --recoding-out' wrote.")
+    ],
+    input: Annotated[
+        Path, typer.Argument(metavar="INPUT", help="Later rows, with the same columns; in any format.")
+    ],
+    earlier: Annotated[
+        Path | None,
+        option(
+            "--earlier",
+            panel=o.GOAL,
+            metavar="FILE",
+            help="The earlier release: the goal has to hold for both together, not for the new rows alone.",
+        ),
+    ] = None,
+    suppress: Annotated[
+        float | None,
+        option(
+            "--suppress",
+            panel=o.GOAL,
+            metavar="SHARE",
+            help="The largest share of the rows that may be suppressed; the recipe's if not said.",
+        ),
+    ] = None,
+    output: o.Output = None,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
+) -> None:
+    """Put later rows into the classes of an earlier release.
+
+    [bold]shoal apply classes.json new.csv --earlier release.csv -o new-release.csv[/bold]
+
+    Rows that no class stands for, and rows whose classes would not satisfy the goal, are suppressed, up to
+    the share that is permitted. Nothing is written that was not verified.
+    """
+    import json
+
+    from shoal.cli.screen import console
+    from shoal.report.terminal import show_applied
+    from shoal.saved import SavedRecoding
+    from shoal.table import check_writable, read, write
+
+    known = [recoding, input, *([earlier] if earlier else [])]
+    if output:
+        check_writable(output, known)
+    saved = SavedRecoding.load(recoding)
+    table = read(input, saved.recipe.reading)
+    applied = saved.apply(table, earlier=earlier, suppress=suppress)
+    if output:
+        like, recipe = table.origin, saved.recipe
+        write(applied.frame, output, like=like, delimiter=recipe.delimiter, safe_csv=recipe.safe_csv)
+    if as_json:
+        typer.echo(json.dumps({**applied.to_dict(), "output": str(output) if output else None}))
+    elif not quiet:
+        show_applied(console(), str(input), applied, output)
 
 
 @app.command(cls=_Command)

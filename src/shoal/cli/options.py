@@ -237,6 +237,15 @@ RecipeOut = Annotated[
         help="Write all settings to a TOML file, for 'shoal run'.",
     ),
 ]
+RecodingOut = Annotated[
+    Path | None,
+    option(
+        "--recoding-out",
+        panel=RELEASE,
+        metavar="FILE",
+        help="Write the classes to a file, for 'shoal apply' to put later rows into them.",
+    ),
+]
 Delimiter = Annotated[
     str | None,
     option("--delimiter", panel=READING, metavar="CHAR", help="What separates cells; detected."),

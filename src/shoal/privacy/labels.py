@@ -27,7 +27,9 @@ _DATE = r"^(?!.*\.\.)[0-9]+[-/.][0-9]+[-/.][0-9]+(?:[T ].*)?$"
 _ITEM = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,"{}]*))\s*(?:,|$)')
 
 
-def covers(labels: pl.Series, values: pl.Series, column: Column) -> NDArray[np.bool_]:
+def covers(
+    labels: pl.Series, values: pl.Series, column: Column, every_value_occurs: bool = True
+) -> NDArray[np.bool_]:
     """Whether each released text stands for each value of the population.
 
     Parameters
@@ -38,6 +40,8 @@ def covers(labels: pl.Series, values: pl.Series, column: Column) -> NDArray[np.b
         Different values of the column in the population.
     column
         Its type or order, where these are known, and the hierarchy whose nodes were released.
+    every_value_occurs : bool
+        Whether a value that is released must be one of the population's.
 
     Returns
     -------
@@ -49,7 +53,7 @@ def covers(labels: pl.Series, values: pl.Series, column: Column) -> NDArray[np.b
         When a text is neither a value, nor a range, a set or a node.
     """
     known = _Values.of(labels, values, column)
-    masks = [known.missing if not label else known.read(label) for label in labels]
+    masks = [known.missing if not label else known.read(label, every_value_occurs) for label in labels]
     return np.array(masks, np.bool_).reshape(len(labels), len(values))
 
 
@@ -78,11 +82,13 @@ class _Values:
         known = text.fill_null("").to_numpy().astype(np.str_)
         return cls(column.name, known, missing.to_numpy(), rank, place, column.hierarchy)
 
-    def read(self, label: str) -> Mask:
+    def read(self, label: str, every_value_occurs: bool) -> Mask:
         """Which values a text stands for: the first reading that makes sense, from the narrowest on."""
         for reading in (self._value(label), self._node(label), self._range(label), self._set(label)):
             if reading is not None:
                 return reading
+        if not every_value_occurs:
+            return np.zeros(self.text.size, np.bool_)
         raise InputError(
             f"column '{self.name}': cannot tell which values of the population '{label}' stands for; it is "
             "no value there, no range, no set and no node of a hierarchy: give the hierarchy that it is from"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -13,6 +14,7 @@ from shoal.privacy import achieved_text
 from shoal.report.figures import Report
 from shoal.report.pieces import indented, percent, plain_table
 from shoal.report.search import search_parts
+from shoal.saved import Applied
 from shoal.verify import Verdict, Verification
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "percent",
     "plain_table",
     "seconds_line",
+    "show_applied",
     "show_report",
     "show_verification",
 ]
@@ -61,6 +64,22 @@ def show_verification(console: Console, source: str, found: Verification) -> Non
     console.print(Text.assemble(f"{source}: the goal ", verdict, f"; {size}"), soft_wrap=True)
     console.print()
     console.print(indented(models_table(found.models)))
+
+
+def show_applied(console: Console, source: str, applied: Applied, output: Path | None) -> None:
+    """Print what became of later rows."""
+    kept, gone = applied.rows - applied.suppressed_rows, applied.suppressed_rows
+    console.print(f"{source}: {kept:,} of {applied.rows:,} rows fit the classes", soft_wrap=True)
+    if gone > applied.broken:
+        console.print(f"  suppressed because no class stands for them: {gone - applied.broken:,}")
+    for name, values in applied.uncovered.items():
+        console.print(Text(f"    new in '{name}': {', '.join(values)}"), soft_wrap=True)
+    if applied.broken:
+        console.print(f"  suppressed because they would have broken the goal: {applied.broken:,}")
+    console.print()
+    console.print(indented(models_table(applied.verification.models)))
+    if output is not None:
+        console.print(f"\nwrote {output}", soft_wrap=True)
 
 
 def models_table(models: Sequence[Verdict]) -> Table:

@@ -69,12 +69,17 @@ def write(
         _PUT[format](table, stream, _layout(target, like, delimiter))
 
 
-def check_writable(path: str | Path, forbidden: Iterable[Path] = ()) -> None:
-    """Raise an OutputError if ``path`` could not be written, or is the same file as one of ``forbidden``."""
+def check_writable(path: str | Path, forbidden: Iterable[Path] = (), *, table: bool = True) -> None:
+    """Raise an OutputError if ``path`` could not be written, or is the same file as one of ``forbidden``.
+
+    A ``table`` must have a suffix that tells how to write it.
+    """
     target = Path(path)
     check_target(target)
     if any(_same_file(target, Path(other)) for other in forbidden):
         raise OutputError(f"{target} is an input of this run; write the release to another file")
+    if not table:
+        return
     if target.suffix.lower() in _FOREIGN:
         raise OutputError(
             f"{target}: {target.suffix} files cannot be written; use .csv, .tsv, .parquet, .arrow, .jsonl or "
