@@ -23,7 +23,7 @@ INTRODUCTION = """\
 | 0 | done; for `verify`, everything holds |
 | 1 | a bug in Shoal |
 | 2 | bad input or usage; the message says what and where |
-| 3 | the privacy goal cannot be met, or `verify` found that it is not met |
+| 3 | the privacy goal cannot be met, `verify` found that it is not met, or `hierarchy check` found problems |
 | 130 | interrupted |
 
 With `--json`, standard output is exactly one JSON object. Progress and errors go to standard error.

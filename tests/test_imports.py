@@ -21,7 +21,7 @@ LAYERS = (
     ("files", "parameters", "progress"),
     ("domain", "hierarchies", "samples"),
     ("table", "frequency"),
-    ("encoding", "recoding", "privacy", "loss"),
+    ("encoding", "building", "recoding", "privacy", "loss"),
     ("exact",),
     ("algorithms",),
     ("engines",),

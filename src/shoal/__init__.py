@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from shoal.api import anonymize as anonymize
     from shoal.api import measure as measure
     from shoal.api import verify as verify
+    from shoal.building import build_hierarchy as build_hierarchy
     from shoal.hierarchies import Hierarchy as Hierarchy
     from shoal.privacy import AlphaK as AlphaK
     from shoal.privacy import AverageRisk as AverageRisk
@@ -74,6 +75,7 @@ _ROOMS = {
     "Report": "report",
     "Verification": "verify",
     "Hierarchy": "hierarchies",
+    "build_hierarchy": "building",
     "sample": "samples",
     "SavedRecoding": "saved",
     "KAnonymity": "privacy",

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from shoal.algorithms import ALGORITHMS, Algorithm, Progress, silent
 from shoal.errors import RecipeError
-from shoal.hierarchies import Hierarchy, read_hierarchies, read_hierarchy
+from shoal.hierarchies import Hierarchy, read_hierarchies, read_source
 from shoal.parameters import build, parse_call
 from shoal.privacy import MODELS, Measures, Model, parse_model
 from shoal.recipe import Missing, Recipe
@@ -62,8 +62,8 @@ def anonymize(
     algorithm : str or algorithm
         A name, ``"mondrian(cut=nearest)"``, or an algorithm such as ``Mondrian(cut="nearest")``.
     hierarchies : mapping, or a path as `--hierarchies` takes it
-        Per column a `Hierarchy`, rows of ``(value, level 1, ...)`` or the path of such a file. That of a
-        sensitive column serves models that measure distances in it.
+        Per column a `Hierarchy`, rows of ``(value, level 1, ...)``, the path of a file, or a ready-made one
+        such as ``"@countries"``. That of a sensitive column serves models that measure distances in it.
     types, orders, weights : mappings by column
         Types that should not be inferred; values of ordered columns in order; how much a column matters.
     missing : "category", "drop" or "error"
@@ -211,5 +211,5 @@ def _tree(column: str, tree: Any) -> Hierarchy:
     if isinstance(tree, Hierarchy):
         return tree
     if isinstance(tree, str | Path):
-        return read_hierarchy(tree, column)
+        return read_source(tree, column)
     return Hierarchy.from_rows(tree, source=f"hierarchy of '{column}'")

@@ -62,7 +62,7 @@ def encode(series: pl.Series, column: Column, category_order: CategoryOrder = "f
     the order of rows does not matter; ``appearance`` keeps the order in which the rows bring them.
     """
     distinct, number, missing = dictionary(series)
-    kind, order, lost = _type(distinct, column)
+    kind, order, lost = column_type(distinct, column)
     warnings = []
     if lost:
         missing = True
@@ -82,12 +82,12 @@ def encode(series: pl.Series, column: Column, category_order: CategoryOrder = "f
 
 def missing_rows(series: pl.Series, column: Column) -> NDArray[np.bool_]:
     """Which rows count as missing once the column has its type."""
-    lost = _type(series.unique().drop_nulls(), column)[2]
+    lost = column_type(series.unique().drop_nulls(), column)[2]
     missing = series.is_null() | series.is_in(lost) if lost else series.is_null()
     return missing.fill_null(True).to_numpy()
 
 
-def _type(distinct: pl.Series, column: Column) -> tuple[ColumnType, list[str] | None, tuple[str, ...]]:
+def column_type(distinct: pl.Series, column: Column) -> tuple[ColumnType, list[str] | None, tuple[str, ...]]:
     """The column's type, its stated order, and the values that count as missing under that type.
 
     In a column with a hierarchy none do: there any text is a value.

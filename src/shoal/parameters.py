@@ -27,6 +27,7 @@ _KINDS: dict[type, tuple[type, str]] = {
     float: (Real, "a number"),
     str: (str, "text"),
 }
+_LISTS = {str: "texts", int: "whole numbers", float: "numbers"}
 
 
 def parse_call(text: str) -> tuple[str, dict[str, str]]:
@@ -85,7 +86,7 @@ def name_of(table: Mapping[str, type[Any]], entry: object) -> str:
 def check(entry: object) -> None:
     """Refuse an entry with a field that is not what its annotation says; for ``__post_init__``.
 
-    Numbers of other libraries become Python's own, and lists of text tuples.
+    Numbers of other libraries become Python's own, and lists of texts or numbers tuples.
     """
     hints = get_type_hints(type(entry))
     for field in fields(entry):  # type: ignore[arg-type]
@@ -99,16 +100,21 @@ def _checked(value: Any, hint: Any, name: str) -> Any:
         return None if value is None else _checked(value, options[0], name)
     if get_origin(hint) is Literal:
         return _convert(value, hint, name)
-    if hint == tuple[str, ...]:
-        if isinstance(value, str) or not all(isinstance(each, str) for each in value):
-            raise RecipeError(f"{name} must be a list of texts, not {value!r}")
-        return tuple(value)
+    if get_origin(hint) is tuple and get_args(hint)[0] in _LISTS:
+        return _checked_list(value, get_args(hint)[0], name)
     if hint in _KINDS:
         kind, wanted = _KINDS[hint]
         if not isinstance(value, kind) or (isinstance(value, bool) and hint is not bool):
             raise RecipeError(f"{name} must be {wanted}, not {value!r}")
         return hint(value)
     return value
+
+
+def _checked_list(value: Any, hint: Any, name: str) -> tuple[Any, ...]:
+    try:
+        return tuple(_checked(each, hint, name) for each in ((None,) if isinstance(value, str) else value))
+    except (RecipeError, TypeError):
+        raise RecipeError(f"{name} must be a list of {_LISTS[hint]}, not {value!r}") from None
 
 
 def _parts(inside: str, text: str) -> list[str]:
@@ -139,6 +145,9 @@ def _convert(value: Any, hint: Any, where: str) -> Any:
         return value
     if not isinstance(value, str) or hint is str:
         return value
+    if get_origin(hint) is tuple:
+        parts = filter(None, map(str.strip, value.split(",")))
+        return tuple(_convert(part, get_args(hint)[0], where) for part in parts)
     try:
         return _WORDS[value.lower()] if hint is bool else hint(value)
     except (KeyError, ValueError):

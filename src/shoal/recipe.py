@@ -16,7 +16,7 @@ import tomli_w
 from shoal.algorithms import ALGORITHMS, Algorithm
 from shoal.encoding import CategoryOrder
 from shoal.errors import InputError, RecipeError, quote, unknown
-from shoal.hierarchies import Hierarchy, from_toml, to_toml
+from shoal.hierarchies import Hierarchy, from_toml, is_ready, to_toml
 from shoal.loss import LOSSES
 from shoal.parameters import build, check, describe, name_of
 from shoal.privacy import Model, model_text, parse_model, relocated
@@ -50,7 +50,7 @@ class Recipe:
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Values of ordered columns in their order."""
     hierarchies: tuple[str, ...] = ()
-    """Files and folders with hierarchies."""
+    """Files and folders with hierarchies, and ready-made ones as ``column=@name``."""
     trees: Mapping[str, Hierarchy] = field(default_factory=dict)
     """Hierarchies given as values."""
     algorithm: Algorithm = field(default_factory=ALGORITHMS["auto"])
@@ -200,14 +200,17 @@ def _relative(path: str, folder: str | Path | None) -> str:
 
 
 def hierarchy_files(source: str) -> list[Path]:
-    """The files that a hierarchy source reads: one, or those of a folder."""
-    path = Path(_split_source(source, Path())[1])
+    """The files that a hierarchy source reads: one, those of a folder, or none where it is ready-made."""
+    name = _split_source(source, Path())[1]
+    if is_ready(name):
+        return []
+    path = Path(name)
     return sorted(path.iterdir()) if path.is_dir() else [path]
 
 
 def _relative_source(source: str, folder: str | Path | None) -> str:
     column, path = _split_source(source, Path())
-    return f"{column}{_relative(path, folder)}"
+    return source if is_ready(path) else f"{column}{_relative(path, folder)}"
 
 
 def _split_source(source: str, folder: Path) -> tuple[str, str]:
@@ -253,7 +256,7 @@ def _from_sections(content: Mapping[str, Any], folder: Path) -> Recipe:
 
 def _absolute_source(source: str, folder: Path) -> str:
     column, path = _split_source(source, folder)
-    return f"{column}{folder / path}"
+    return source if is_ready(path) else f"{column}{folder / path}"
 
 
 def _check_kind(section: str, name: str, value: Any) -> None:

@@ -9,6 +9,7 @@ import pytest
 from shoal import __version__
 from shoal.algorithms import ALGORITHMS
 from shoal.cli.options import GOAL, READING, RELEASE, ROLES, SEARCH, SHOWN
+from shoal.hierarchies import BUILDERS
 from shoal.loss import LOSSES
 from shoal.privacy import MODELS
 
@@ -31,6 +32,15 @@ OPTIONS = {
     "minimize": "--target --identifier --keep --type --hierarchies --estimator --target-score --seed -o "
     "--delimiter --encoding --no-header --na --report --json --quiet --debug",
 }
+TREES = {
+    "build": "--method --set --target --type --order -o --format --delimiter --encoding --no-header --na "
+    "--depth --limit --json --quiet --debug",
+    "show": "--column --table --delimiter --encoding --no-header --na --depth --limit --json --debug",
+    "check": "--column --table --fix -o --format --delimiter --encoding --no-header --na --json --quiet "
+    "--debug",
+    "convert": "-o --column --format --quiet --debug",
+    "list": "--debug",
+}
 # Promised as well, but with what they set in motion.
 LATER = ("--engine", "--memory")
 
@@ -50,6 +60,24 @@ def test_every_option_is_in_the_help(shoal, monkeypatch, command, width):
     assert listed >= {*OPTIONS[command].split(), "--help"}
     assert listed.isdisjoint(LATER), "this exists now: move it from LATER to OPTIONS"
     assert "<bool>" not in text
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("command", TREES)
+def test_every_option_for_hierarchies_is_in_the_help(shoal, monkeypatch, command, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = shoal.succeeds("hierarchy", command, "--help")
+    assert max(map(len, text.splitlines())) <= width
+    assert set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", text)) >= {*TREES[command].split(), "--help"}
+
+
+def test_every_builder_and_its_parameters_are_in_the_help(shoal):
+    text = shown(shoal.succeeds("hierarchy", "build", "--help"))
+    absent = [name for name in BUILDERS if not re.search(rf"(?<![\w-]){name}(?![\w-])", text)]
+    absent += [
+        name for kind in BUILDERS.values() for name in kind.__dataclass_fields__ if f"{name}=" not in text
+    ]
+    assert absent == []
 
 
 @pytest.mark.parametrize(
@@ -96,7 +124,8 @@ def test_every_parameter_is_named(shoal):
 def test_all_commands_are_listed(shoal):
     text = shoal.succeeds("--help")
     assert "Usage: shoal [OPTIONS] COMMAND" in text
-    assert all(f"│ {command} " in text for command in OPTIONS)
+    assert all(f"│ {command} " in text for command in (*OPTIONS, "hierarchy"))
+    assert all(f"│ {command} " in shoal.succeeds("hierarchy", "--help") for command in TREES)
     assert "shoal demo" in text
 
 

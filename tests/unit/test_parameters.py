@@ -16,6 +16,8 @@ class Sieve:
     wet: bool = False
     column: str | None = None
     names: tuple[str, ...] = ()
+    meshes: tuple[float, ...] = ()
+    steps: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         check(self)
@@ -64,6 +66,8 @@ def test_text_becomes_what_the_field_asks_for():
     sieve = made("sieve(size=3,share=0.25,kind=coarse,wet=yes,column=age)")
     assert sieve == Sieve(3, 0.25, "coarse", True, "age")
     assert made("sieve(size=3,wet=OFF,column=none)") == Sieve(3)
+    lists = build("tool", TABLE, "sieve", {"size": 3, "names": "a, b", "meshes": "1,2.5", "steps": "2,"})
+    assert lists == Sieve(3, names=("a", "b"), meshes=(1.0, 2.5), steps=(2,))
 
 
 @pytest.mark.parametrize(
@@ -75,6 +79,7 @@ def test_text_becomes_what_the_field_asks_for():
         ("sieve(size=2.5)", "size of tool sieve must be a whole number, not '2.5'"),
         ("sieve(size=3,share=half)", "share of tool sieve must be a number, not 'half'"),
         ("sieve(size=3,wet=maybe)", "wet of tool sieve must be true or false, not 'maybe'"),
+        ("sieve(size=3,steps=2.5)", "steps of tool sieve must be a whole number, not '2.5'"),
         ("sieve(size=3,kind=medium)", "unknown kind of tool sieve 'medium': there are 'coarse', 'fine'"),
     ],
 )
@@ -88,12 +93,15 @@ def test_a_wrong_parameter_is_named_with_what_would_do(text, says):
 def test_an_entry_written_as_text_reads_back(column):
     sieve = Sieve(7, 0.1, "coarse", True, column)
     name, parameters = parse_call(call_text("sieve", sieve))
-    del parameters["names"]  # lists have no place in a call
+    for lists in ("names", "meshes", "steps"):  # have no place in a call
+        del parameters[lists]
     assert build("tool", TABLE, name, parameters) == sieve
 
 
 def test_what_is_none_is_not_described():
-    assert describe(Sieve(7)) == {"size": 7, "share": 0.5, "kind": "fine", "wet": False, "names": ()}
+    assert describe(Sieve(7)) == {"size": 7, "share": 0.5, "kind": "fine", "wet": False} | dict.fromkeys(
+        ("names", "meshes", "steps"), ()
+    )
     assert name_of({"other": int, "sieve": Sieve}, Sieve(7)) == "sieve"
 
 
@@ -109,6 +117,8 @@ def test_what_is_none_is_not_described():
         ({"size": 3, "wet": 1}, "wet must be true or false, not 1"),
         ({"size": 3, "column": 4}, "column must be text, not 4"),
         ({"size": 3, "names": "age"}, "names must be a list of texts, not 'age'"),
+        ({"size": 3, "meshes": 4}, "meshes must be a list of numbers, not 4"),
+        ({"size": 3, "steps": [1, 2.5]}, "steps must be a list of whole numbers, not [1, 2.5]"),
         ({"size": 3, "names": ("age", 4)}, "names must be a list of texts, not ('age', 4)"),
     ],
 )

@@ -241,3 +241,13 @@ def test_the_files_of_a_hierarchy_source(full, tmp_path):
     assert hierarchy_files(folder) == [tmp_path / "trees" / "sex.csv"]
     assert hierarchy_files(single) == [tmp_path / "trees" / "sex.csv"]
     assert hierarchy_files(str(tmp_path / "trees" / "sex.csv")) == [tmp_path / "trees" / "sex.csv"]
+    assert hierarchy_files("country=@countries") == []
+
+
+def test_a_ready_made_hierarchy_is_no_path(full, tmp_path):
+    named = replace(full, hierarchies=("sex=@marital-status",))
+    (tmp_path / "deep").mkdir()
+    text = named.to_toml(tmp_path / "deep")
+    assert '"sex=@marital-status"' in text
+    (tmp_path / "deep" / "r.toml").write_text(text)
+    assert Recipe.from_toml(tmp_path / "deep" / "r.toml").hierarchies == ("sex=@marital-status",)

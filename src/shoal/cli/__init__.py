@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from shoal import __version__
-from shoal.cli import learning
+from shoal.cli import hierarchy, learning
 from shoal.cli import options as o
 from shoal.cli.options import option
 from shoal.cli.process import run_process
@@ -487,6 +487,19 @@ def demo(
 
 app.command(cls=_Command)(learning.search)
 app.command(cls=_Command)(learning.minimize)
+
+trees = typer.Typer(
+    name="hierarchy",
+    cls=_Group,
+    help="Make, draw, check and convert hierarchies: trees over the values of a column.",
+    no_args_is_help=True,
+)
+trees.command(cls=_Command)(hierarchy.build)
+trees.command(cls=_Command)(hierarchy.show)
+trees.command(cls=_Command)(hierarchy.check)
+trees.command(cls=_Command)(hierarchy.convert)
+trees.command("list", cls=_Command)(hierarchy.list_ready)
+app.add_typer(trees)
 
 
 def main() -> None:

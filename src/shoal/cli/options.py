@@ -86,7 +86,7 @@ Hierarchies = Annotated[
         panel=ROLES,
         metavar="PATH",
         help="Trees over the values: a folder of COLUMN.csv (value;level 1;level 2;...), one such file as "
-        "COLUMN=PATH, a domains text file, or TOML. Repeatable.",
+        "COLUMN=PATH, a ready-made one as COLUMN=@countries, a domains text file, or TOML. Repeatable.",
     ),
 ]
 K = Annotated[

@@ -11,13 +11,11 @@ from pathlib import Path
 
 from shoal.errors import InputError
 from shoal.files import whole_file
+from shoal.hierarchies.assembly import Listing, Row, assemble
 from shoal.hierarchies.hierarchy import Hierarchy
 from shoal.hierarchies.text import read_text
 
 DELIMITERS = ";\t,"
-
-# A byte-order mark would be dropped from the beginning of the file if it stood there bare.
-NEEDS_QUOTES = re.compile('[;"\r\n\ufeff]')
 
 
 def read_hierarchy(path: str | Path, column: str | None = None) -> Hierarchy:
@@ -32,14 +30,18 @@ def read_hierarchy(path: str | Path, column: str | None = None) -> Hierarchy:
         The column that the hierarchy is for; the file's name without extension if absent. A first line that
         begins with it, in any case, is a header and is passed over.
     """
-    path = Path(path)
+    return Hierarchy(*assemble(*list_rows(Path(path), column)))
+
+
+def list_rows(path: Path, column: str | None = None) -> Listing:
+    """The rows of a file, checked for nothing but their width."""
     text, source = read_text(path), f"'{path}'"
     records = list(split_records(text, detect_delimiter(text, source), source))
     name = path.stem if column is None else column
     body = records[1:] if records and records[0][1][0].casefold() == name.casefold() else records
     # A header counts: it may be the only line that names every level.
     check_widths(body, max((len(cells) for _, cells in (*records[:1], *body[:1])), default=0), source)
-    return Hierarchy.from_rows([cells for _, cells in body], source, [line for line, _ in body])
+    return Listing.numbered([cells for _, cells in body], source, [line for line, _ in body])
 
 
 def check_widths(records: list[tuple[int, list[str]]], width: int, source: str) -> None:
@@ -54,20 +56,40 @@ def check_widths(records: list[tuple[int, list[str]]], width: int, source: str) 
 
 def write_hierarchy(hierarchy: Hierarchy, path: str | Path) -> None:
     """Write ``hierarchy`` in the ARX layout; the file appears whole or not at all."""
-    text = "".join(";".join(map(quoted, row)) + "\n" for row in hierarchy.to_rows())
     with whole_file(path) as stream:
-        stream.write(text.encode())
+        stream.write(delimited(Path(path).stem, hierarchy).encode())
 
 
-def quoted(label: str) -> str:
-    """The label as a cell of a CSV file."""
-    return '"' + label.replace('"', '""') + '"' if NEEDS_QUOTES.search(label) else label
+def delimited(column: str, hierarchy: Hierarchy, delimiter: str = ";") -> str:
+    """The lines of a file for ``column``, a value with its groups on each."""
+    # A byte-order mark would be dropped from the beginning of the file if it stood there bare.
+    unclear = re.compile(f'[{delimiter}"\r\n\ufeff]')
+    tried = DELIMITERS[: DELIMITERS.index(delimiter)]
+
+    def line(row: Row) -> str:
+        # A reader tries some delimiters first, and can tell by the quotes that they do not fit.
+        every = any(sign in label for sign in tried for label in row)
+        return delimiter.join(quoted(cell) if every or unclear.search(cell) else cell for cell in row) + "\n"
+
+    lines = list(map(line, hierarchy.to_rows()))
+    # A first line that begins with the name of the column would be taken for a header; one that comes again
+    # does no harm.
+    again = lines[:1] if hierarchy.leaves[0].casefold() == column.casefold() else []
+    return "".join([*again, *lines])
+
+
+def quoted(cell: str) -> str:
+    """The text of a cell in quotes."""
+    return '"' + cell.replace('"', '""') + '"'
 
 
 def detect_delimiter(text: str, source: str) -> str:
     """The delimiter that divides the first line; ``;`` if none does."""
     for delimiter in DELIMITERS:
-        _, cells = next(split_records(text, delimiter, source), (0, []))
+        try:
+            _, cells = next(split_records(text, delimiter, source), (0, []))
+        except InputError:  # quotes that fit another delimiter
+            continue
         if len(cells) > 1:
             return delimiter
     return DELIMITERS[0]

@@ -33,6 +33,32 @@ class Origin(NamedTuple):
         raise InputError(f"{self.source}, {self.place(row)}: {problem}")
 
 
+class Listing(NamedTuple):
+    """Rows as a file has them, before anybody checked that they are a tree."""
+
+    rows: Sequence[Row]
+    origin: Origin
+
+    @classmethod
+    def numbered(cls, rows: Sequence[Row], source: str, lines: Sequence[int]) -> Listing:
+        """Rows that stand on the given lines."""
+        return cls(rows, Origin(source, lambda row: f"line {lines[row]}"))
+
+    @classmethod
+    def of_tree(cls, tree: Tree, root: str, source: str) -> Listing:
+        """The rows of nested mappings."""
+        rows = list(flatten(tree, (root,), source))
+
+        def place(row: int) -> str:
+            return f"under '{'/'.join(map(str, rows[row][-2:0:-1])) or root}'"
+
+        return cls(rows, Origin(source, place))
+
+
+Listings: TypeAlias = Mapping[str | None, Callable[[], Listing]]
+"""The trees of a file by column; where it holds one tree and names no column, under None."""
+
+
 def assemble(rows: Sequence[Row], origin: Origin) -> tuple[IntArray, Names]:
     """Check ``rows`` and give the nodes of each level and their names, as ``Hierarchy`` holds them."""
     check_size(rows, origin)

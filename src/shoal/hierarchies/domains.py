@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from shoal.errors import InputError
-from shoal.hierarchies.assembly import ROOT
+from shoal.hierarchies.assembly import ROOT, Listing, Listings
 from shoal.hierarchies.hierarchy import Hierarchy
-from shoal.hierarchies.text import known_columns, read_text
+from shoal.hierarchies.text import read_text
 
 NEWLINE = re.compile("\r\n|\r|\n")
 CELL = r'\s*(?:"((?:[^"]|"")*)"|([^"\s{stops}][^{stops}]*?|))\s*([{stops}]|\Z)'
@@ -17,8 +18,8 @@ NAME = re.compile(CELL.format(stops="/:"))
 VALUE = re.compile(CELL.format(stops=","))
 
 
-def read_domains(path: Path, columns: Sequence[str]) -> dict[str, Hierarchy]:
-    """Read the hierarchies of those ``columns`` that the file names."""
+def list_domains(path: Path) -> Listings:
+    """The rows of every column that the file names, put together when they are asked for."""
     rows: dict[str, list[list[str]]] = {}
     lines: dict[str, list[int]] = {}
     for number, line in enumerate(NEWLINE.split(read_text(path)), start=1):
@@ -27,9 +28,40 @@ def read_domains(path: Path, columns: Sequence[str]) -> dict[str, Hierarchy]:
             rows.setdefault(column, []).extend([value, *groups, ROOT] for value in values)
             lines.setdefault(column, []).extend([number] * len(values))
     return {
-        column: Hierarchy.from_rows(rows[column], f"'{path}', column '{column}'", lines[column])
-        for column in known_columns(rows, columns, path)
+        column: partial(Listing.numbered, rows[column], f"'{path}', column '{column}'", lines[column])
+        for column in rows
     }
+
+
+def domains_text(column: str, hierarchy: Hierarchy) -> str:
+    """The lines of one column, a group on each.
+
+    Every level is spelt out, since uneven branches would be levelled anew.
+    """
+    if hierarchy.root != ROOT:
+        raise InputError(
+            f"a domains file has no place for the name of the root '{hierarchy.root}': only for '*'"
+        )
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for leaf, *above in hierarchy.to_rows():
+        groups.setdefault((column, *above[-2::-1]), []).append(leaf)
+    return "".join(
+        f"{joined(path, '/', '/:')}: {joined(leaves, ', ', ',')}\n" for path, leaves in groups.items()
+    )
+
+
+def joined(labels: Iterable[str], between: str, stops: str) -> str:
+    """Labels in a line, with ``between`` between them."""
+    return between.join(quoted(label, stops) for label in labels)
+
+
+def quoted(label: str, stops: str) -> str:
+    """The label as it is written, in quotes where it would be misread."""
+    if NEWLINE.search(label):
+        raise InputError(f"a domains file has no place for the line break in {label!r}")
+    unclear = label != label.strip() or label[0] in '"#' or any(stop in label for stop in stops)
+    # A byte-order mark at the beginning of the file would be dropped if it stood there bare.
+    return '"' + label.replace('"', '""') + '"' if unclear or "\ufeff" in label else label
 
 
 def parse_line(line: str, place: str) -> tuple[str, list[str], list[str]]:

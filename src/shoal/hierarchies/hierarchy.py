@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.errors import InputError, quote
+from shoal.errors import InputError, quote, unknown
 from shoal.hierarchies.assembly import (
     MAX_LEVELS,
     ROOT,
     IntArray,
+    Listing,
     Names,
-    Origin,
     Row,
     Tree,
     assemble,
     depth_first,
-    flatten,
 )
+
+NewValues: TypeAlias = Literal["error", "top"]
+"""What is done with a value that a hierarchy does not have when it is applied to new data."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -80,7 +83,7 @@ class Hierarchy:
             The line of each row in the source; counted from 1 if absent.
         """
         numbers = range(1, len(rows) + 1) if lines is None else lines
-        return cls(*assemble(rows, Origin(source, lambda row: f"line {numbers[row]}")))
+        return cls(*assemble(*Listing.numbered(rows, source, numbers)))
 
     @classmethod
     def from_tree(cls, tree: Tree, root: str = ROOT, source: str = "hierarchy") -> Hierarchy:
@@ -90,12 +93,7 @@ class Hierarchy:
         depths differ, labels are repeated upwards to the level below their parent. Values may be
         whole numbers.
         """
-        rows = list(flatten(tree, (root,), source))
-
-        def place(row: int) -> str:
-            return f"under '{'/'.join(map(str, rows[row][-2:0:-1])) or root}'"
-
-        return cls(*assemble(rows, Origin(source, place)))
+        return cls(*assemble(*Listing.of_tree(tree, root, source)))
 
     @property
     def leaves(self) -> tuple[str, ...]:
@@ -140,6 +138,30 @@ class Hierarchy:
         codes = np.hstack([self.nodes, np.stack([*added, np.zeros(len(extra), np.int32)])])
         widened = [(*labels, *extra) for labels in self.names[:-1]]
         return Hierarchy(*depth_first(codes, (*widened, self.names[-1])))
+
+    def labels(self, values: Sequence[str], level: int, new: NewValues = "error") -> list[str]:
+        """What ``values`` become at ``level``, also where some are new to the hierarchy.
+
+        Parameters
+        ----------
+        values : sequence of str
+            Text as the table has it, each value once or as often as you like.
+        level : int
+            From 0, the value itself, to ``height``, the root.
+        new : {"error", "top"}
+            Whether a value that is no leaf is refused, or becomes the root whatever the level.
+        """
+        if not 0 <= level <= self.height:
+            raise InputError(f"there is no level {level}: the levels are 0 to {self.height}")
+        if new not in get_args(NewValues):
+            raise InputError(unknown("policy for new values", str(new), get_args(NewValues)))
+        strange = uncovered(self, values)
+        if strange and new == "error":
+            raise InputError(
+                f"the hierarchy does not have {quote(strange)}: add them, or let them become the root"
+            )
+        at = dict(zip(self.leaves, self._labels()[level].tolist(), strict=True))
+        return [at.get(value, self.root) for value in values]
 
     def level_of(self, lo: npt.ArrayLike, hi: npt.ArrayLike) -> IntArray:
         """The smallest level with one node above both leaves: the level of their lowest common ancestor."""

@@ -1,4 +1,4 @@
-"""One ``--hierarchies`` argument: a folder, ``column=path``, a domains text file or TOML."""
+"""Where hierarchies come from: a folder, a file, ``column=path``, or one that ships with Shoal."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shoal.errors import InputError, quote, unknown
-from shoal.hierarchies.arx import read_hierarchy
-from shoal.hierarchies.domains import read_domains
+from shoal.hierarchies.assembly import Listing, assemble
+from shoal.hierarchies.formats import listings
 from shoal.hierarchies.hierarchy import Hierarchy
-from shoal.hierarchies.toml import read_toml
+from shoal.hierarchies.ready import is_ready, list_ready
 
 
 def read_hierarchies(path: str | Path, columns: Sequence[str]) -> dict[str, Hierarchy]:
@@ -18,8 +18,9 @@ def read_hierarchies(path: str | Path, columns: Sequence[str]) -> dict[str, Hier
     Parameters
     ----------
     path : str or Path
-        A folder with files ``<column>.csv`` in the ARX layout; one such file, as ``column=path`` unless it is
-        called ``<column>.csv``; a ``.toml`` file; any other file is read in the domains text format.
+        A folder with files ``<column>.csv`` in the ARX layout; ``column=path`` or ``column=@name``, a
+        ready-made one; a file called ``<column>.csv`` or ``<column>.tree``; a ``.toml`` file; any other
+        file is read in the domains text format.
     columns : sequence of str
         The names of the table's columns.
     """
@@ -27,17 +28,65 @@ def read_hierarchies(path: str | Path, columns: Sequence[str]) -> dict[str, Hier
     if file.is_dir():
         return read_folder(file, columns)
     if not file.exists():
-        return read_assignment(str(path), columns)
-    if file.suffix.lower() in (".csv", ".tsv"):
-        return read_named(file, columns)
-    return (read_toml if file.suffix.lower() == ".toml" else read_domains)(file, columns)
+        column, source = split_assignment(str(path), columns)
+        return {column: read_source(source, column)}
+    return {column: Hierarchy(*assemble(*listing)) for column, listing in listed(file, columns).items()}
+
+
+def read_source(source: str | Path, column: str | None = None) -> Hierarchy:
+    """Read one hierarchy: a file of any format, or ``@name`` for one that ships with Shoal.
+
+    Parameters
+    ----------
+    source : str or Path
+    column : str, optional
+        The column it is for. It can be left out unless a file has several.
+    """
+    return Hierarchy(*assemble(*list_source(source, column)))
+
+
+def list_source(source: str | Path, column: str | None = None) -> Listing:
+    """The rows of one hierarchy, not checked yet."""
+    if is_ready(source):
+        return list_ready(str(source)[1:])
+    found = listings(Path(source), column)
+    if None in found or column in found:
+        return found[None if None in found else column]()
+    columns = [str(each) for each in found]
+    if column is None and len(columns) == 1:
+        return found[columns[0]]()
+    if column is not None or not columns:
+        raise InputError(f"'{source}': {unknown('column', str(column), columns)}")
+    raise InputError(
+        f"'{source}' has hierarchies for {quote(columns, 20)}: say which, as in --column {columns[0]}"
+    )
+
+
+def listed(file: Path, columns: Sequence[str]) -> dict[str, Listing]:
+    """The rows of those ``columns`` that a file is for; none at all is an error."""
+    found = listings(file)
+    if not found:
+        raise InputError(f"'{file}' holds no hierarchies")
+    # A file with a single tree says by its name which column that is for.
+    if None in found and file.stem not in columns:
+        raise InputError(
+            f"which column is '{file}' for? Say so, as in '{next(iter(columns), 'column')}={file}'"
+        )
+    known = (
+        {file.stem: found[None]}
+        if None in found
+        else {name: found[name] for name in columns if name in found}
+    )
+    if not known:
+        raise InputError(f"'{file}': {unknown('column', str(next(iter(found))), columns)}")
+    return {name: listing() for name, listing in known.items()}
 
 
 def read_folder(folder: Path, columns: Sequence[str]) -> dict[str, Hierarchy]:
     """Read ``<column>.csv`` for every column that has one."""
     files = sorted(path for path in folder.iterdir() if path.is_file())
     tables = {path.stem: path for path in files if path.suffix.lower() == ".csv"}
-    found = {column: read_hierarchy(tables[column], column) for column in columns if column in tables}
+    found = {column: read_source(tables[column], column) for column in columns if column in tables}
     if not found:
         holds = quote(path.name for path in files) or "no files"
         raise InputError(
@@ -46,23 +95,18 @@ def read_folder(folder: Path, columns: Sequence[str]) -> dict[str, Hierarchy]:
     return found
 
 
-def read_assignment(text: str, columns: Sequence[str]) -> dict[str, Hierarchy]:
-    """Read ``column=path``."""
+def split_assignment(text: str, columns: Sequence[str]) -> tuple[str, str]:
+    """The two parts of ``column=path``."""
     # A column's name may contain '='; the longest that fits is meant.
     for column in sorted(columns, key=len, reverse=True):
         if text.startswith(f"{column}="):
-            return {column: read_hierarchy(text[len(column) + 1 :], column)}
+            return column, text[len(column) + 1 :]
     if "=" in text:
         raise InputError(f"'{text}': {unknown('column', text.partition('=')[0], columns)}")
+    if is_ready(text):
+        raise InputError(
+            f"which column is '{text}' for? Say so, as in '{next(iter(columns), 'column')}={text}'"
+        )
     raise InputError(
         f"no such file or folder '{text}'; expected a folder, column=path, a domains text file or TOML"
     )
-
-
-def read_named(file: Path, columns: Sequence[str]) -> dict[str, Hierarchy]:
-    """Read a file whose name says which column it is for."""
-    if file.stem not in columns:
-        raise InputError(
-            f"which column is '{file}' for? Say so, as in '{next(iter(columns), 'column')}={file}'"
-        )
-    return {file.stem: read_hierarchy(file)}

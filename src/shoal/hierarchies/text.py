@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from shoal.errors import InputError, unknown
+from shoal.errors import InputError
 
 
 def read_text(path: Path) -> str:
@@ -24,14 +23,3 @@ def read_text(path: Path) -> str:
     if not text.strip():
         raise InputError(f"'{path}' is empty")
     return text
-
-
-def known_columns(names: Iterable[str], columns: Sequence[str], path: Path) -> list[str]:
-    """Those ``columns`` that are among the ``names`` a file has; none at all is an error."""
-    given = list(names)
-    found = [column for column in columns if column in given]
-    if not given:
-        raise InputError(f"'{path}' holds no hierarchies")
-    if not found:
-        raise InputError(f"'{path}': {unknown('column', given[0], columns)}")
-    return found

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from shoal.errors import InputError
-from shoal.hierarchies.assembly import ROOT, Tree
+from shoal.hierarchies.assembly import ROOT, Listing, Listings, Tree, assemble
 from shoal.hierarchies.hierarchy import Hierarchy
-from shoal.hierarchies.text import known_columns, read_text
+from shoal.hierarchies.text import read_text
 
 
-def read_toml(path: Path, columns: Sequence[str]) -> dict[str, Hierarchy]:
-    """Read the hierarchies of those ``columns`` that the file has a table or an array for."""
+def list_toml(path: Path) -> Listings:
+    """The rows of every column that the file has a table or an array for, read when they are asked for."""
     try:
         tables = tomllib.loads(read_text(path))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(f"'{path}' is not valid TOML: {error}") from None
-    found = known_columns(tables, columns, path)
-    return {column: from_toml(tables[column], f"'{path}', column '{column}'") for column in found}
+    return {
+        column: partial(list_table, table, f"'{path}', column '{column}'") for column, table in tables.items()
+    }
+
+
+def list_table(table: Tree, source: str) -> Listing:
+    """The rows of the TOML table of one column."""
+    root = table.get("root") if isinstance(table, Mapping) else None
+    if isinstance(table, Mapping) and isinstance(root, str):
+        return Listing.of_tree({key: branch for key, branch in table.items() if key != "root"}, root, source)
+    return Listing.of_tree(table, ROOT, source)
 
 
 def from_toml(table: Tree, source: str = "hierarchy") -> Hierarchy:
@@ -29,11 +41,12 @@ def from_toml(table: Tree, source: str = "hierarchy") -> Hierarchy:
     A key with a table is a group of groups, one with an array a group of values, one with an empty array a
     value itself; ``root``, with a string, names the root. An array instead of the table is a list of values.
     """
-    root = table.get("root") if isinstance(table, Mapping) else None
-    if isinstance(table, Mapping) and isinstance(root, str):
-        below = {key: branch for key, branch in table.items() if key != "root"}
-        return Hierarchy.from_tree(below, root, source)
-    return Hierarchy.from_tree(table, source=source)
+    return Hierarchy(*assemble(*list_table(table, source)))
+
+
+def toml_text(column: str, hierarchy: Hierarchy) -> str:
+    """The table of one column as TOML."""
+    return tomli_w.dumps({column: to_toml(hierarchy)})
 
 
 def to_toml(hierarchy: Hierarchy) -> dict[str, Any]:

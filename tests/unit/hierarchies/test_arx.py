@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import InputError, OutputError
-from shoal.hierarchies import Hierarchy, read_hierarchy, write_hierarchy
+from shoal.hierarchies import Hierarchy, read_hierarchy, read_source, save_hierarchy, write_hierarchy
 
 JOBS = [("mason", "manual", "*"), ("smith", "manual", "*"), ("clerk", "office", "*")]
 
@@ -109,3 +109,12 @@ class TestWrite:
             with pytest.raises(OutputError, match=f"{path} (is a folder|cannot be written)"):
                 write_hierarchy(tree, tmp_path / path)
         assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
+
+
+def test_a_value_that_is_called_like_the_column_is_no_header(tmp_path):
+    tree = Hierarchy.from_rows([["Job", "A", "*"], ["clerk", "B", "*"]])
+    for path in (tmp_path / "job.csv", tmp_path / "other.csv"):
+        write_hierarchy(tree, path)
+        assert read_hierarchy(path) == tree
+    save_hierarchy(tree, tmp_path / "x.csv", "job", "anjana")
+    assert read_source(tmp_path / "x.csv", "job") == read_source(tmp_path / "x.csv") == tree

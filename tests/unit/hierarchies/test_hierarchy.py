@@ -270,3 +270,28 @@ class TestQuestions:
     def test_uncovered_values(self, school):
         assert uncovered(school, ["z", "master", "?", "z"]) == ["?", "z"]
         assert uncovered(school, school.leaves) == []
+
+
+class TestNewValues:
+    """What a hierarchy makes of values when it is applied to data that it was not made for."""
+
+    def test_values_become_their_labels(self, school):
+        assert school.labels(["master", "none", "master"], 0) == ["master", "none", "master"]
+        assert school.labels(["master", "none"], 1) == ["university", "school"]
+        assert school.labels(["master", "none"], 2) == ["any", "any"]
+        assert school.labels([], 1) == []
+
+    def test_a_new_value_is_refused(self, school):
+        with pytest.raises(InputError, match="does not have 'pilot': add them, or let them become the root"):
+            school.labels(["none", "pilot"], 1)
+
+    @pytest.mark.parametrize("level", [0, 1, 2])
+    def test_or_becomes_the_root(self, school, level):
+        assert school.labels(["pilot", "none"], level, "top")[0] == "any"
+
+    def test_other_policies_and_levels_are_refused(self, school):
+        with pytest.raises(InputError, match="unknown policy for new values 'nearest': there are 'error'"):
+            school.labels(["none"], 1, "nearest")
+        for level in (-1, 3):
+            with pytest.raises(InputError, match=f"there is no level {level}: the levels are 0 to 2"):
+                school.labels(["none"], level)

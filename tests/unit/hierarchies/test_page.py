@@ -25,7 +25,7 @@ def levels() -> list[tuple[str, ...]]:
     return [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in table]
 
 
-@pytest.mark.parametrize("name", ["job.csv", "domains.txt", "trees.toml", "."])
+@pytest.mark.parametrize("name", ["job.csv", "domains.txt", "trees.toml", "job.tree", "."])
 def test_every_format_shows_the_same_tree(files, name):
     assert read_hierarchies(name, ["job"]) == {"job": Hierarchy.from_rows(levels())}
 
@@ -34,8 +34,3 @@ def test_the_message(files):
     with pytest.raises(InputError) as caught:
         read_hierarchy("broken.csv")
     assert str(caught.value) == FILES["message"].strip()
-
-
-def test_the_python_example(files):
-    [example] = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-    exec(compile(example, "hierarchies.md", "exec"), {})

@@ -2,15 +2,20 @@
 
 import tomllib
 
+import pytest
 import tomli_w
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoal.hierarchies import (
     Hierarchy,
+    from_anjana,
     from_toml,
     read_hierarchies,
     read_hierarchy,
+    read_source,
+    save_hierarchy,
+    to_anjana,
     to_toml,
     uncovered,
     write_hierarchy,
@@ -110,6 +115,34 @@ def test_toml_round_trips_through_text(tree):
     assume(tree.root == "*" or "root" not in tree.names[-2])
     text = tomli_w.dumps({"column": to_toml(tree)})
     assert from_toml(tomllib.loads(text)["column"]) == tree
+
+
+@pytest.mark.parametrize("name", ["tree.csv", "tree.toml", "tree.tree"])
+@given(tree=hierarchies)
+def test_files_of_every_format_round_trip(tmp_path_factory, name, tree):
+    assume(tree.root == "*" or "root" not in tree.names[-2])
+    path = tmp_path_factory.getbasetemp() / name
+    save_hierarchy(tree, path, "the tree under test")
+    assert read_source(path, "the tree under test") == tree
+
+
+@given(hierarchies)
+def test_anjana_round_trips(tmp_path_factory, tree):
+    path = tmp_path_factory.getbasetemp() / "anjana.csv"
+    save_hierarchy(tree, path, format="anjana")
+    assert read_source(path) == tree
+    assert from_anjana(to_anjana(tree)) == tree
+
+
+@given(matrices())
+def test_written_domains_round_trip(tmp_path_factory, rows):
+    # The format has no line breaks inside names and no name for the root.
+    rows = [(*row[:-1], "*") for row in rows]
+    assume(not any(set(label) & set("\r\n") for row in rows for label in row))
+    tree = Hierarchy.from_rows(rows)
+    path = tmp_path_factory.getbasetemp() / "written.txt"
+    save_hierarchy(tree, path, "c: d/e")
+    assert read_source(path, "c: d/e") == tree
 
 
 def quoted(name):
