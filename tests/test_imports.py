@@ -29,7 +29,7 @@ LAYERS = (
     ("saved",),
     ("report",),
     ("run", "api"),
-    ("risk", "learn"),
+    ("risk", "attack", "learn"),
     ("cli", "studio", "__main__"),
 )
 RANK = {room: rank for rank, layer in enumerate(LAYERS) for room in layer}
@@ -49,7 +49,7 @@ HEAVY = {
     "plotly": {"learn", "report", "studio"},
     "pyarrow": {"table"},
     "pyspark": {"engines"},
-    "sklearn": {"algorithms", "learn"},
+    "sklearn": {"algorithms", "attack", "learn"},
 }
 # A room made of what one of them offers may import it at once: nobody enters it for anything else.
 MADE_OF = {"learn": {"sklearn"}}

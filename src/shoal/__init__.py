@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from shoal.api import anonymize as anonymize
     from shoal.api import measure as measure
     from shoal.api import verify as verify
+    from shoal.attack import Attacks as Attacks
+    from shoal.attack import attack as attack
     from shoal.building import build_hierarchy as build_hierarchy
     from shoal.hierarchies import Hierarchy as Hierarchy
     from shoal.privacy import AlphaK as AlphaK
@@ -69,6 +71,8 @@ _ROOMS = {
     "anonymize": "api",
     "verify": "api",
     "measure": "api",
+    "attack": "attack",
+    "Attacks": "attack",
     "run": "run",
     "Release": "run",
     "Recipe": "recipe",

@@ -120,13 +120,19 @@ class Recipe:
         """Read a recipe from a file; paths in it are relative to its folder."""
         path = Path(source)
         try:
-            content = tomllib.loads(path.read_text(encoding="utf-8"))
+            return cls.from_text(path.read_text(encoding="utf-8"), path)
         except OSError as error:
             raise InputError(f"{path}: cannot read the recipe: {error.strerror}") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:
             raise RecipeError(f"{path}: not a recipe: {error}") from error
+
+    @classmethod
+    def from_text(cls, text: str, path: Path) -> Recipe:
+        """Read a recipe from TOML that stands in the file ``path``, whose folder paths in it start from."""
         try:
-            return cls.from_dict(content, path.parent)
+            return cls.from_dict(tomllib.loads(text), path.parent)
+        except tomllib.TOMLDecodeError as error:
+            raise RecipeError(f"{path}: not a recipe: {error}") from error
         except InputError as error:
             raise RecipeError(f"{path}: {error}") from error
 

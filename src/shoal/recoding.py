@@ -168,17 +168,21 @@ class Recoding:
         for j, (cells, dtype) in enumerate(zip(self.cells, native, strict=True)):
             domain = cells.domain
             values = domain.labels if dtype == pl.String else domain.values
-            if render == "representative" or self.centre is not None:
-                of_class = values.gather(self.representatives(j))
-            elif (cells.covered() == 1).all():
-                of_class = values.gather(cells.lo[cells.of_class])
-            elif render == "set":
-                sets = _present(domain, *self._kept(j), self.size.size)
-                of_class = sets.text().gather(sets.of_class)
+            shown = self.shown(j, render)
+            if (shown.covered() == 1).all():
+                of_class = values.gather(shown.lo[shown.of_class])
             else:
-                of_class = cells.text(by_ends=render == "interval").gather(cells.of_class)
+                of_class = shown.text(by_ends=render == "interval").gather(shown.of_class)
             released[domain.name] = of_class
         return released
+
+    def shown(self, j: int, render: Render = "label") -> Cells:
+        """What the released values of one column stand for: its cells, the values present, or one value."""
+        domain = self.cells[j].domain
+        if render == "representative" or self.centre is not None:
+            code = self.representatives(j)
+            return Cells(domain, np.arange(code.size, dtype=np.int32), code, code, None)
+        return _present(domain, *self._kept(j), self.size.size) if render == "set" else self.cells[j]
 
     def _kept(self, j: int) -> tuple[NDArray[np.unsignedinteger], NDArray[np.int32]]:
         """Codes of one column and classes, of the weighted rows that are released."""

@@ -37,7 +37,7 @@ from shoal.privacy import (
 )
 from shoal.recipe import Recipe, hierarchy_files
 from shoal.recoding import Proposal, Recoding
-from shoal.report import Report
+from shoal.report import Evidence, Report
 from shoal.saved import SavedRecoding
 from shoal.table import Column, Table, as_text, check_writable, formula_cells, read, write
 from shoal.verify import Verdict, Verification, in_the_way, verify_table
@@ -125,6 +125,8 @@ def released(
     columns = {
         name: replace(column, type=types.get(name, column.type)) for name, column in subject.columns.items()
     }
+    evidence = Evidence(recipe, table, recoding, frame, subject.columns, subject.rows)
+    report = replace(report, evidence=evidence)
     return Release(frame, report, recipe, table, (frame, *others), recoding, columns)
 
 
@@ -292,14 +294,16 @@ def _of(table: Table, name: str, rows: NDArray[np.int64] | None) -> pl.Series:
     return series if rows is None else series.gather(rows)
 
 
-def known_to_all(recipe: Recipe, names: Sequence[str]) -> dict[str, Column]:
+def known_to_all(recipe: Recipe, names: Sequence[str], always: bool = False) -> dict[str, Column]:
     """What a recipe tells an outsider of the columns of a table with columns ``names``.
 
     Hierarchies are read only if a model measures in them, or has to know whom their nodes stand for: an
-    outsider need not have the others.
+    outsider need not have the others. ``always`` reads them all.
     """
-    needed = population_of(recipe.models) is not None or any(
-        getattr(model, "distance", None) == "hierarchical" for model in recipe.models
+    needed = (
+        always
+        or population_of(recipe.models) is not None
+        or any(getattr(model, "distance", None) == "hierarchical" for model in recipe.models)
     )
     return _columns(recipe, _hierarchies(recipe, names) if needed else {})
 

@@ -147,7 +147,7 @@ def count_classes(
         raise RecipeError("no quasi-identifiers: name the columns that someone could recognise a person by")
     if both := [name for name in sensitive if name in quasi]:
         raise RecipeError(f"{quote(both)} is named both quasi and sensitive: give each column one role")
-    class_of = _classes([unpatterned(table.frame[name]) for name in quasi])
+    class_of = row_classes(table, quasi)
     known = {name: columns.get(name, Column(name)) for name in (*quasi, *sensitive)}
     return Counts(
         np.bincount(class_of),
@@ -166,7 +166,12 @@ def violating_rows(
     """Which rows are in classes that violate a model."""
     counts = count_classes(table, quasi, sensitive, columns)
     good = np.logical_and.reduce([model.holds(counts) for model in for_columns(models, sensitive)])
-    return np.asarray(~good[_classes([unpatterned(table.frame[name]) for name in quasi])])
+    return np.asarray(~good[row_classes(table, quasi)])
+
+
+def row_classes(table: Table, quasi: Sequence[str]) -> NDArray[np.int64]:
+    """Number of the class of each row: the classes of `count_classes`, in its order."""
+    return _classes([unpatterned(table.frame[name]) for name in quasi])
 
 
 def in_the_way(
@@ -181,7 +186,7 @@ def in_the_way(
     counts = count_classes(table, quasi, sensitive, columns, people)
     (bad,) = np.nonzero(~model.holds(counts))
     worst = int(bad[np.argmin(counts.size[bad])])
-    row = _examples(_classes([table.frame[name] for name in quasi]))[worst]
+    row = _examples(row_classes(table, quasi))[worst]
     cells = ", ".join(f"{name} {table.frame[name][int(row)]}" for name in quasi)
     others = f" and {bad.size - 1} more" if bad.size > 1 else ""
     return f"the class of {counts.size[worst]} rows with {cells}{others}"

@@ -21,11 +21,13 @@ TABLE += "--hierarchies --domains"
 OPTIONS = {
     "anonymize": f"{TABLE} --identifier --plain --types --missing "
     "--algorithm --set --loss --weights --weight --category-order --suppress --render --seed --threads "
-    "-o --output --out-delimiter --safe-csv --recipe-out --json --quiet --debug",
-    "verify": f"{TABLE} --recipe --json --quiet --debug",
-    "run": "--input --output -o --json --quiet --debug",
+    "-o --output --out-delimiter --safe-csv --recipe-out --report --excerpt --json --quiet --debug",
+    "verify": f"{TABLE} --recipe --report --json --quiet --debug",
+    "run": "--input --output -o --report --excerpt --json --quiet --debug",
     "sample": "-o --rows --seed --hierarchies --quiet --debug",
     "demo": "--folder --debug",
+    "attack": "--original --control --holdout --attacks --seed --quasi --sensitive --roles --recipe --type "
+    "--order --hierarchies --delimiter --encoding --no-header --na --json --quiet --debug",
     "search": "--target --quasi --sensitive --identifier --type --hierarchies -k --l --model --algorithm "
     "--estimator --target-score --scoring --protocol --mode --splits --jobs --seed --delimiter --encoding "
     "--no-header --na --report --json --quiet --debug",
@@ -88,6 +90,7 @@ def test_every_builder_and_its_parameters_are_in_the_help(shoal):
         ("run", "Usage: shoal run [OPTIONS] RECIPE"),
         ("sample", "Usage: shoal sample [OPTIONS] [NAME]"),
         ("demo", "Usage: shoal demo [OPTIONS]"),
+        ("attack", "Usage: shoal attack [OPTIONS] [RELEASE]"),
         ("search", "Usage: shoal search [OPTIONS] INPUT"),
         ("minimize", "Usage: shoal minimize [OPTIONS] INPUT"),
     ],

@@ -103,7 +103,7 @@ def test_the_demo_shows_every_step(shoal, monkeypatch, width):
 @pytest.mark.parametrize("folder", ["shoal-demo", "a [red] place"])
 def test_what_the_demo_says_to_try_works(shoal, folder):
     out = shoal.succeeds("demo", *(("--folder", folder) if " " in folder else ()))
-    names = {"hospital.csv", "release.csv", "recipe.toml", "hierarchies"}
+    names = {"hospital.csv", "release.csv", "recipe.toml", "report.html", "hierarchies"}
     assert {path.name for path in (shoal.folder / folder).iterdir()} == names
     assert all(f"  {folder}/{name}" in out for name in names)
     commands = [shlex.split(line) for line in re.findall(r"^  shoal (.*)$", out, re.MULTILINE)]

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from shoal import __version__
-from shoal.cli import hierarchy, learning
+from shoal.cli import attacking, hierarchy, learning
 from shoal.cli import options as o
 from shoal.cli.options import option
 from shoal.cli.process import run_process
@@ -134,6 +134,8 @@ def anonymize(
     no_header: o.NoHeader = False,
     na: o.Na = None,
     missing: o.MissingName = "category",
+    report: o.ReportPage = None,
+    excerpt: o.WithExcerpt = False,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
@@ -183,6 +185,8 @@ def anonymize(
         check_writable(path, inputs(draft), table=path == output)
     if len({path.resolve() for path in written}) < len(written):
         raise OutputError(f"{written[0]} cannot be two things: the release, its recipe and its recoding")
+    a.check_excerpt(excerpt, report)
+    a.check_page(report, [*inputs(draft), *written])
     with progress(quiet) as on_progress:
         on_progress("read", 0.0)
         begin = perf_counter()
@@ -204,7 +208,10 @@ def anonymize(
             stream.write(recipe.to_toml(recipe_out.parent).encode())
     if recoding_out:
         release.saved_recoding().save(recoding_out)
-    show(_with_reading(release.report, seconds), as_json, quiet, release.solutions)
+    told = _with_reading(release.report, seconds)
+    if report:
+        told.to_html(report, excerpt)
+    show(told, as_json, quiet, release.solutions)
 
 
 def _with_reading(report: Report, seconds: float) -> Report:
@@ -231,6 +238,16 @@ def verify(
             help="Take the roles and the goal from a recipe; a goal that is given as well must hold too.",
         ),
     ] = None,
+    report: Annotated[
+        Path | None,
+        option(
+            "--report",
+            panel=o.ROLES,
+            metavar="F.html",
+            help="Take them from the page that --report of anonymize wrote, and check its figures and its "
+            "checksum as well.",
+        ),
+    ] = None,
     type: o.Type = None,
     order: o.Order = None,
     hierarchies: o.Hierarchies = None,
@@ -250,7 +267,8 @@ def verify(
 
     [bold]shoal verify release.csv -q age,sex,zip -s illness -k 5[/bold]
 
-    It knows nothing of how the release was made. The exit code is 0 if everything holds, 3 if not.
+    It knows nothing of how the release was made. The exit code is 0 if everything holds, 3 if not. With
+    --report, the release must also be the one that the page is about, and have the figures that it states.
     """
     import json
     from dataclasses import replace
@@ -260,15 +278,20 @@ def verify(
     from shoal.cli.screen import console
     from shoal.privacy import read_population
     from shoal.recipe import Recipe
+    from shoal.report.audit import Audit
     from shoal.run import known_to_all
     from shoal.table import read
     from shoal.verify import verify_table
 
     models = goal(k, l, model or (), t=t)
-    known = Recipe.from_toml(recipe) if recipe is not None else None
+    if recipe is not None and report is not None:
+        raise RecipeError("give --recipe or --report, not both: a report has its recipe in it")
+    audit = Audit.of(report) if report is not None else None
+    known = audit.recipe if audit is not None else Recipe.from_toml(recipe) if recipe is not None else None
     if known is not None:
         if quasi or sensitive or roles:
-            raise RecipeError("give roles by --recipe or by --quasi, --sensitive and --roles, not both")
+            given = "--recipe" if audit is None else "--report"
+            raise RecipeError(f"give roles by {given} or by --quasi, --sensitive and --roles, not both")
         no_header, na = no_header or not known.reading.header, [*known.reading.na, *(na or ())]
     options = reading_options(delimiter, encoding, no_header, na)
     table = read(release, options)
@@ -284,13 +307,17 @@ def verify(
         )
     people = read_population(models, role["quasi"], options)
     found = verify_table(table, role["quasi"], role["sensitive"], models, columns, people)
+    checks = [] if audit is None else list(audit.checks(release, table, found))
+    same = all(check.same for check in checks)
     if as_json:
-        typer.echo(json.dumps(found.to_dict()))
+        plain = {"report": {"same": same, "checks": [check.to_dict() for check in checks]}} if audit else {}
+        typer.echo(json.dumps({**found.to_dict(), **plain}))
     elif not quiet:
-        from shoal.report.terminal import show_verification
+        from shoal.report.terminal import show_checks, show_verification
 
         show_verification(console(), str(release), found)
-    raise typer.Exit(0 if found.holds else 3)
+        show_checks(console(), str(report), checks)
+    raise typer.Exit(0 if found.holds and same else 3)
 
 
 @app.command(cls=_Command)
@@ -318,6 +345,8 @@ def run(
             help="Another output than the one that the recipe names.",
         ),
     ] = None,
+    report: o.ReportPage = None,
+    excerpt: o.WithExcerpt = False,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
@@ -331,8 +360,10 @@ def run(
     """
     from dataclasses import replace
 
+    from shoal.cli.arguments import check_excerpt, check_page
     from shoal.cli.screen import progress, show
     from shoal.recipe import Recipe
+    from shoal.run import inputs
     from shoal.run import run as run_recipe
     from shoal.table import check_writable
 
@@ -343,8 +374,12 @@ def run(
         settings = replace(settings, output=str(output))
     if settings.output is not None:
         check_writable(settings.output, [recipe])
+    check_excerpt(excerpt, report)
+    check_page(report, [recipe, *inputs(settings), *([Path(settings.output)] if settings.output else [])])
     with progress(quiet) as on_progress:
         release = run_recipe(settings, on_progress=on_progress)
+    if report:
+        release.report.to_html(report, excerpt)
     show(release.report, as_json, quiet, release.solutions)
 
 
@@ -485,6 +520,7 @@ def demo(
     tell(console(), folder, release)
 
 
+app.command(cls=_Command)(attacking.attack)
 app.command(cls=_Command)(learning.search)
 app.command(cls=_Command)(learning.minimize)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
+from pathlib import Path
 
 from shoal.algorithms import ALGORITHMS, Algorithm
-from shoal.errors import RecipeError, quote, unknown
+from shoal.errors import OutputError, RecipeError, quote, unknown
+from shoal.files import check_target
 from shoal.hierarchies import Hierarchy, read_hierarchies
 from shoal.parameters import build
 from shoal.table import TYPE_CODES, ColumnType, ReadOptions, Table
@@ -17,6 +19,23 @@ def reading_options(
 ) -> ReadOptions:
     """How the table is to be read."""
     return ReadOptions(delimiter, encoding, not no_header, tuple(na or ()))
+
+
+def check_page(path: Path | None, others: Iterable[Path] = ()) -> None:
+    """Refuse a page that could not be written, or is one of ``others``, before long work begins."""
+    if path is None:
+        return
+    check_target(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise OutputError(f"{path}: a report is a page; name it with .html")
+    if any(path.resolve() == other.resolve() for other in others):
+        raise OutputError(f"{path} cannot be both the report and something else; give another file")
+
+
+def check_excerpt(excerpt: bool, report: Path | None) -> None:
+    """An excerpt needs a page to stand in."""
+    if excerpt and report is None:
+        raise RecipeError("--excerpt shows rows of the original in the page of --report: name that as well")
 
 
 def split(text: str) -> list[str]:

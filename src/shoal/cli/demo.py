@@ -33,6 +33,7 @@ def play(folder: Path, on_progress: Progress) -> Release:
     release = run(recipe, on_progress=on_progress)
     with whole_file(folder / "recipe.toml") as stream:
         stream.write(recipe.to_toml(folder).encode())
+    release.report.to_html(folder / "report.html", excerpt=True)  # these people do not exist
     return release
 
 
@@ -133,6 +134,7 @@ def _tell_files(console: Console, folder: Path, recipe: Recipe) -> None:
     for path, what in (
         (recipe.input, "the table as it was"),
         (recipe.output, "the release"),
+        (folder / "report.html", "the report, as a page with pictures"),
         (folder / "recipe.toml", "the recipe: all settings of this run"),
         (folder / "hierarchies", "trees over the values of four columns"),
     ):

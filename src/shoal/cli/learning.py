@@ -120,7 +120,7 @@ def search(
     from shoal.learn import PrivacySearch
     from shoal.table import read
 
-    _check_page(report)
+    a.check_page(report)
     sizes, diverse = several("-k", k), several("--l", l) if l else None
     table = read(input, a.reading_options(delimiter, encoding, no_header, na))
     frame, labels, roles = _learning(table, target, quasi, sensitive, identifier, type, na)
@@ -203,7 +203,7 @@ def minimize(
     from shoal.learn import Minimizer
     from shoal.table import check_writable, read, write
 
-    _check_page(report)
+    a.check_page(report)
     if output:
         check_writable(output, [input])
     table = read(input, a.reading_options(delimiter, encoding, no_header, na))
@@ -304,17 +304,6 @@ def _labelled(labels: pl.Series, target: str, quiet: bool) -> Any:
     if known.size < len(labels) and not quiet:
         typer.echo(f"{len(labels) - known.size} rows without a value of '{target}' are left out", err=True)
     return known
-
-
-def _check_page(path: Path | None) -> None:
-    """Refuse a page that could not be written before long work begins."""
-    from shoal.errors import OutputError
-    from shoal.files import check_target
-
-    if path is not None:
-        check_target(path)
-        if path.suffix.lower() not in (".html", ".htm"):
-            raise OutputError(f"{path}: a report is a page; name it with .html")
 
 
 def _trained(

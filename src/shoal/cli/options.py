@@ -270,6 +270,19 @@ MissingName = Annotated[
         help="A missing value is category (a value of its own), drop (a reason to drop the row) or error.",
     ),
 ]
+ReportPage = Annotated[
+    Path | None,
+    option(
+        "--report",
+        panel=SHOWN,
+        metavar="F.html",
+        help="Write the report as a page that needs no network: what was promised, found and lost, in words "
+        "and pictures, with all that an auditor needs.",
+    ),
+]
+WithExcerpt = Annotated[
+    bool, flag("--excerpt", SHOWN, "Show a few rows of the original in that page, without identifiers.")
+]
 AsJson = Annotated[bool, flag("--json", SHOWN, "Print one JSON object instead of the report.")]
 Quiet = Annotated[bool, flag("--quiet", SHOWN, "Print nothing but errors.")]
 Debug = Annotated[bool, flag("--debug", SHOWN, "Show where an error came from, for a bug report.")]

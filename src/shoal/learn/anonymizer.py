@@ -230,7 +230,7 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         self.cells_ = pl.DataFrame({size: recoding.size, **texts})
         self.valid_rows_ = class_of >= 0
         self.deletion_ratio_ = float(1 - self.valid_rows_.mean())
-        self.report_ = release.report
+        self.report_ = replace(release.report, evidence=None)  # an estimator keeps no training rows
 
     def _columns(self, table: Table, class_of: NDArray[np.int64]) -> dict[str, pl.Series]:
         """What is released for rows of these classes."""

@@ -110,7 +110,7 @@ class _Values:
         return None
 
     def _range(self, label: str) -> Mask | None:
-        for first, last in _ends(label):
+        for first, last in ends(label):
             if first in self.place and last in self.place:
                 inside = (self.place[first] <= self.rank) & (self.rank <= self.place[last])
                 return np.asarray(inside & ~self.missing)
@@ -157,7 +157,7 @@ def _parts(labels: pl.Series) -> Iterator[str]:
     """What could be values in released texts: the whole, the ends of a range, the items of a set."""
     for label in filter(None, labels):
         yield label
-        yield from (end for ends in _ends(label) for end in ends)
+        yield from (end for ends in ends(label) for end in ends)
         yield from filter(None, _items(label) or ())
 
 
@@ -169,7 +169,7 @@ def _fits(text: str, kind: ColumnType, order: Sequence[str] | None) -> bool:
     return re.match(pattern, text.strip()) is not None
 
 
-def _ends(label: str) -> Iterator[tuple[str, str]]:
+def ends(label: str) -> Iterator[tuple[str, str]]:
     """The ways to divide a range into its two ends; the dash is .. where a hyphen would be misread."""
     if label.startswith("[") and label.endswith("]"):
         for dash in ("..", "-"):

@@ -50,11 +50,11 @@ class TCloseness(Model):
 
     def holds(self, counts: Counts) -> NDArray[np.bool_]:
         """Whether each class is within t of the whole."""
-        return self._distances(counts) <= self.t
+        return self.distances(counts) <= self.t
 
     def achieved(self, counts: Counts) -> float:
         """Largest distance of any class."""
-        return float(self._distances(counts).max(initial=0.0))
+        return float(self.distances(counts).max(initial=0.0))
 
     def rule(self, whole: Counts) -> Rule:
         """A distance of at most t."""
@@ -80,7 +80,8 @@ class TCloseness(Model):
             )
         return values
 
-    def _distances(self, counts: Counts) -> NDArray[np.float64]:
+    def distances(self, counts: Counts) -> NDArray[np.float64]:
+        """How far each class is from the whole."""
         values = self._values(counts)
         if self.distance == "equal":
             return equal_distance(values, counts.size)

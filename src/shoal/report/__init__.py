@@ -1,5 +1,6 @@
 """Reports: what a run did, as figures, and their renderings."""
 
 from shoal.report.figures import Report
+from shoal.report.tallies import Evidence
 
-__all__ = ["Report"]
+__all__ = ["Evidence", "Report"]

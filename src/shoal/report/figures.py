@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import log10
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from shoal.errors import InputError
 from shoal.progress import gap
 from shoal.verify import Verdict
+
+if TYPE_CHECKING:
+    from shoal.report.tallies import Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,8 @@ class Report:
     notes: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     output: str | None = None
+    evidence: Evidence | None = field(default=None, repr=False, compare=False)
+    """The table and the release, from which `to_html` draws; None once they are let go."""
 
     @property
     def reduction_log10(self) -> float | None:
@@ -72,9 +79,33 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
-        plain = asdict(self) | {"gap": self.gap, "reduction_log10": self.reduction_log10}
+        plain = asdict(replace(self, evidence=None)) | {
+            "gap": self.gap,
+            "reduction_log10": self.reduction_log10,
+        }
         for name in ("quasi", "sensitive", "identifier", "warnings", "notes"):
             plain[name] = list(plain[name])
         plain["tried"] = [{"name": name, "lost": lost} for name, lost in self.tried]
         plain["models"] = [model.to_dict() for model in self.models]
+        del plain["evidence"]
         return plain
+
+    def to_html(self, path: str | Path, excerpt: bool = False) -> None:
+        """Write the report as one HTML file, which needs nothing from elsewhere.
+
+        Parameters
+        ----------
+        excerpt : bool
+            Show a few rows as they were beside what they became. Identifiers are never shown.
+        """
+        from shoal.report.page import write_page  # noqa: PLC0415  draws, and so needs this class
+
+        if self.evidence is None:
+            raise InputError("this report was kept without its table, so that no page can be drawn from it")
+        write_page(self, self.evidence, Path(path), excerpt)
+
+    def _repr_html_(self) -> str:
+        """In notebooks: what was promised, what was found and what it cost."""
+        from shoal.report.page import fragment  # noqa: PLC0415
+
+        return fragment(self)

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shoal.privacy import achieved_text
+from shoal.report.audit import Check
 from shoal.report.figures import Report
 from shoal.report.pieces import indented, percent, plain_table
 from shoal.report.search import search_parts
@@ -26,6 +27,7 @@ __all__ = [
     "plain_table",
     "seconds_line",
     "show_applied",
+    "show_checks",
     "show_report",
     "show_verification",
 ]
@@ -80,6 +82,31 @@ def show_applied(console: Console, source: str, applied: Applied, output: Path |
     console.print(indented(models_table(applied.verification.models)))
     if output is not None:
         console.print(f"\nwrote {output}", soft_wrap=True)
+
+
+def show_checks(console: Console, page: str, checks: Sequence[Check]) -> None:
+    """Print how what a page states compares with the release."""
+    if not checks:
+        return
+    same = all(check.same for check in checks)
+    verdict = Text("is about this release", "bold green") if same else Text("does not fit", "bold red")
+    console.print()
+    console.print(Text.assemble(f"{page}: the report ", verdict), soft_wrap=True)
+    console.print()
+    table = plain_table("", "stated", "found", "")
+    for check in checks:
+        mark = Text("✓ same", "green") if check.same else Text("✗ different", "red")
+        table.add_row(
+            Text(check.what), *(Text(_stated(value)) for value in (check.stated, check.found)), mark
+        )
+    console.print(indented(table))
+
+
+def _stated(value: object) -> str:
+    """A figure or, shortened, a checksum."""
+    if isinstance(value, int | float | dict):
+        return achieved_text(value)
+    return "none" if value is None else f"{str(value)[:16]}..."
 
 
 def models_table(models: Sequence[Verdict]) -> Table:

@@ -1,0 +1,75 @@
+"""What came of an attack, in figures and in words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from shoal.attack.rates import Estimate, Rate
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one kind of attack."""
+
+    name: str
+    about: str
+    """What the attacker does, in a sentence."""
+    rate: Rate
+    """On people of the original."""
+    control: Rate | None
+    """On people who are not in the release; None without a control group."""
+    baseline: Rate | None
+    """Of somebody who guesses without using the release; None where there is nothing to guess."""
+    column: str | None = None
+    """The sensitive column that it is about."""
+    notes: tuple[str, ...] = ()
+    claim: bool = False
+    """Whether success is to say something of everybody that is true of people in the release only. Then what
+    counts is how much oftener it is said of them, not what share of the others is left."""
+
+    @property
+    def risk(self) -> Estimate | None:
+        """What of the success is due to being in the release; None without a control group."""
+        if self.control is None:
+            return None
+        return self.rate.above(self.control) if self.claim else self.rate.beyond(self.control)
+
+    @property
+    def verdict(self) -> str:
+        """What it means, in plain words."""
+        if not self.rate.attacks:
+            return "could not be tried"
+        said = f"succeeds {_often(self.rate.share)}"
+        if self.control is None or self.risk is None:
+            return (
+                f"{said}; without a control group nobody can say how much of that is leakage{self._naive()}"
+            )
+        said += f", on people who are not in the release {_often(self.control.share)}"
+        return f"{said}: {_weighed(self.risk)}{self._naive()}"
+
+    def _naive(self) -> str:
+        if self.baseline is None or self.rate.share > self.baseline.estimate().high:
+            return ""
+        return "; no better than guessing without the release"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        plain = asdict(self)
+        del plain["claim"]
+        for name in ("rate", "control", "baseline", "risk"):
+            found = getattr(self, name)
+            plain[name] = None if found is None else found.to_dict()
+        return plain | {"notes": list(self.notes), "verdict": self.verdict}
+
+
+def _often(share: float) -> str:
+    return "never" if share == 0 else "always" if share == 1 else f"in {100 * share:.1f} % of the cases"
+
+
+def _weighed(risk: Estimate) -> str:
+    if risk.low <= 0.0:
+        return "no sign that the release gives anyone away"
+    if risk.value < 0.1:
+        return "being in the release adds a small risk"
+    return f"being in the release adds a {'serious' if risk.value >= 0.33 else 'clear'} risk"

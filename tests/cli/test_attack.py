@@ -1,0 +1,106 @@
+"""``shoal attack``."""
+
+import json
+
+import numpy as np
+import pytest
+
+ROLES = ("-q", "age,sex", "-s", "ill")
+
+
+@pytest.fixture
+def tables(write):
+    """An original, and people who are not in it."""
+    rng = np.random.default_rng(0)
+
+    def rows(count):
+        lines = zip(
+            rng.integers(20, 80, count), rng.choice(["f", "m"], count), rng.integers(0, 3, count), strict=True
+        )
+        return "age,sex,ill\n" + "".join(f"{age},{sex},ill {ill}\n" for age, sex, ill in lines)
+
+    return write("own.csv", rows(300)), write("others.csv", rows(200))
+
+
+@pytest.fixture
+def released(shoal, tables):
+    shoal.succeeds(
+        "anonymize", tables[0], *ROLES, "-k", 10, "-o", "r.csv", "--recipe-out", "recipe.toml", "--quiet"
+    )
+    return "r.csv"
+
+
+def test_figures_and_verdicts(shoal, tables, released):
+    out = shoal.succeeds("attack", released, "--original", tables[0], "--control", tables[1], *ROLES)
+    assert "r.csv under attack: 300 people of the original, 200 who are not in it" in out
+    for name in (
+        "linkage",
+        "partial linkage",
+        "singling out",
+        "homogeneity: ill",
+        "inference: ill",
+        "membership",
+    ):
+        assert out.count(f"  {name} ") >= 2
+    assert "95% confidence intervals" in out
+    assert "being in the release adds" in out or "no sign" in " ".join(out.split())
+
+
+def test_json(shoal, tables, released):
+    arguments = (
+        "attack",
+        released,
+        "--original",
+        tables[0],
+        "--control",
+        tables[1],
+        "--recipe",
+        "recipe.toml",
+    )
+    out = shoal.succeeds(*arguments, "--attacks", 50, "--seed", 3, "--json")
+    found = json.loads(out)
+    assert list(found) == ["rows", "people", "control", "seed", "confidence", "attacks"]
+    assert (found["rows"], found["people"], found["control"], found["seed"]) == (300, 50, 50, 3)
+    linkage = found["attacks"][0]
+    assert linkage["name"] == "linkage"
+    assert linkage["rate"]["low"] <= linkage["rate"]["value"] <= linkage["rate"]["high"] < 0.5
+    assert set(linkage["risk"]) == {"value", "low", "high"}
+    assert linkage["verdict"].startswith("succeeds")
+    assert shoal.succeeds(*arguments, "--attacks", 50, "--seed", 3, "--json") == out
+
+
+def test_without_control_it_says_what_is_missing(shoal, tables, released):
+    out = shoal.succeeds("attack", released, "--original", tables[0], *ROLES)
+    assert "no control group" in out
+    assert "--control FILE" in out
+
+
+def test_a_part_held_out(shoal, tables, released):
+    out = shoal.succeeds(
+        "attack", "--original", tables[0], "--recipe", "recipe.toml", "--holdout", 0.3, "--json"
+    )
+    found = json.loads(out)
+    assert (found["rows"], found["control"]) == (210, 90)
+
+
+def test_quiet(shoal, tables, released):
+    assert shoal.succeeds("attack", released, "--original", tables[0], *ROLES, "--quiet") == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("r.csv", *ROLES), "--original FILE"),
+        (("--original", "own.csv", *ROLES), "name the release to attack"),
+        (("r.csv", "--original", "own.csv"), "say which columns"),
+        (("r.csv", "--original", "own.csv", *ROLES, "--recipe", "recipe.toml"), "not both"),
+        (("r.csv", "--original", "own.csv", *ROLES, "--holdout", 0.2), "give --recipe, but neither"),
+        (("--original", "own.csv", "--recipe", "recipe.toml", "--holdout", 2), "between 0 and 1"),
+        (("r.csv", "--original", "own.csv", *ROLES, "--attacks", 0), "1 or more"),
+        (("r.csv", "--original", "nothing.csv", *ROLES), "nothing.csv"),
+        (("r.csv", "--original", "own.csv", "-q", "age,sey"), "did you mean 'sex'"),
+        (("own.csv", "--original", "r.csv", *ROLES), "cannot tell which values"),
+    ],
+)
+def test_bad_usage(shoal, tables, released, arguments, said):
+    assert said in shoal.fails(2, "attack", *arguments)
