@@ -106,7 +106,8 @@ class Space:
         axes = np.argsort(-spread, kind="stable")[:_KEY_BITS]
         axes = np.sort(axes) if random is None else random.permutation(axes)
         bits = int(np.clip(_KEY_BITS // axes.size, 1, 7))
-        steps = ((1 << bits) - 1) / max(float(spread.max()), np.finfo(float).tiny)
+        widest = float(spread.max())
+        steps = ((1 << bits) - 1) / widest if widest > 0 else 0.0
         cells = {}
         for j in axes.tolist():
             place = self.places[j] - self.places[j].min()

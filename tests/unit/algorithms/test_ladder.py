@@ -75,6 +75,13 @@ def test_a_column_without_weight_is_given_up_for_the_others():
     assert uneven["town"]["ncp"] < even["town"]["ncp"]
 
 
+@pytest.mark.parametrize("algorithm", ["hilbert", "refine", "cluster(cell=0)", "auto", "peel"])
+def test_columns_with_one_value_only(algorithm):
+    frame = pl.DataFrame({"age": [30] * 40, "town": ["x"] * 40, "ill": ["a", "b"] * 20})
+    asked = {"quasi": ["age", "town"], "sensitive": ["ill"], "k": 4, "l": 2}
+    assert shoal.anonymize(frame, algorithm=algorithm, **asked).report.ncp == 0
+
+
 def test_many_equal_rows_help_out_in_other_classes():
     frame = pl.DataFrame({"age": [30] * 100 + [31, 33], "ill": ["x"] * 102})
     assert lost("mondrian", frame, quasi=["age"], k=3) > 0
