@@ -18,7 +18,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "shoal"
 # A room may import from its own line and from the lines above it.
 LAYERS = (
     ("errors", "kernels"),
-    ("files", "parameters", "progress"),
+    ("files", "parameters", "progress", "trials"),
     ("domain", "hierarchies", "samples"),
     ("table", "frequency"),
     ("encoding", "building", "recoding", "privacy", "loss"),
@@ -29,7 +29,7 @@ LAYERS = (
     ("saved",),
     ("report",),
     ("run", "api"),
-    ("risk", "attack", "learn"),
+    ("risk", "attack", "learn", "compare"),
     ("cli", "studio", "__main__"),
 )
 RANK = {room: rank for rank, layer in enumerate(LAYERS) for room in layer}
@@ -46,7 +46,7 @@ HEAVY = {
     "fastexcel": {"table"},
     "nicegui": {"studio"},
     "pandas": {"table"},
-    "plotly": {"learn", "report", "studio"},
+    "plotly": {"compare", "learn", "report", "studio"},
     "pyarrow": {"table"},
     "pyspark": {"engines"},
     "sklearn": {"algorithms", "attack", "learn"},

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from shoal.attack import Attacks as Attacks
     from shoal.attack import attack as attack
     from shoal.building import build_hierarchy as build_hierarchy
+    from shoal.compare import Comparison as Comparison
+    from shoal.compare import compare as compare
     from shoal.hierarchies import Hierarchy as Hierarchy
     from shoal.privacy import AlphaK as AlphaK
     from shoal.privacy import AverageRisk as AverageRisk
@@ -60,6 +62,10 @@ if TYPE_CHECKING:
     from shoal.privacy import Uniqueness as Uniqueness
     from shoal.recipe import Recipe as Recipe
     from shoal.report import Report as Report
+    from shoal.risk import Risk as Risk
+    from shoal.risk import Suggestion as Suggestion
+    from shoal.risk import risk as risk
+    from shoal.risk import suggest as suggest
     from shoal.run import Release as Release
     from shoal.run import run as run
     from shoal.samples import sample as sample
@@ -82,6 +88,12 @@ _ROOMS = {
     "build_hierarchy": "building",
     "sample": "samples",
     "SavedRecoding": "saved",
+    "compare": "compare",
+    "Comparison": "compare",
+    "risk": "risk",
+    "Risk": "risk",
+    "suggest": "risk",
+    "Suggestion": "risk",
     "KAnonymity": "privacy",
     "AlphaK": "privacy",
     "DistinctL": "privacy",
@@ -125,7 +137,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Face(ModuleType):
-    """Keeps the functions `verify` and `run` in front of the rooms of that name, once these are imported."""
+    """Keeps functions such as `risk` in front of the rooms of that name, once these are imported."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not (name in _ROOMS and isinstance(value, ModuleType)):

@@ -140,13 +140,7 @@ def count_classes(
     Quasi-identifiers count as written. All kinds of missing sensitive values (a marker, an empty
     text, NaN) are one, because to a reader they are.
     """
-    for name in (*quasi, *sensitive):
-        if name not in table.names:
-            raise InputError(f"{table.origin}: {unknown('column', name, table.names)}")
-    if not quasi:
-        raise RecipeError("no quasi-identifiers: name the columns that someone could recognise a person by")
-    if both := [name for name in sensitive if name in quasi]:
-        raise RecipeError(f"{quote(both)} is named both quasi and sensitive: give each column one role")
+    _check_columns(table, quasi, sensitive)
     class_of = row_classes(table, quasi)
     known = {name: columns.get(name, Column(name)) for name in (*quasi, *sensitive)}
     return Counts(
@@ -154,6 +148,16 @@ def count_classes(
         {name: _values(table.column(name), known[name], class_of) for name in sensitive},
         None if people is None else _fitting(table, quasi, class_of, people, known),
     )
+
+
+def _check_columns(table: Table, quasi: Sequence[str], sensitive: Sequence[str]) -> None:
+    for name in (*quasi, *sensitive):
+        if name not in table.names:
+            raise InputError(f"{table.origin}: {unknown('column', name, table.names)}")
+    if not quasi:
+        raise RecipeError("no quasi-identifiers: name the columns that someone could recognise a person by")
+    if both := [name for name in sensitive if name in quasi]:
+        raise RecipeError(f"{quote(both)} is named both quasi and sensitive: give each column one role")
 
 
 def violating_rows(

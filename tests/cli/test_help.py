@@ -28,6 +28,13 @@ OPTIONS = {
     "demo": "--folder --debug",
     "attack": "--original --control --holdout --attacks --seed --quasi --sensitive --roles --recipe --type "
     "--order --hierarchies --delimiter --encoding --no-header --na --json --quiet --debug",
+    "risk": "--quasi --sensitive --identifier --roles --type --order --hierarchies --population "
+    "--sampling-fraction --threshold --largest -o --delimiter --encoding --no-header --na --json --quiet "
+    "--debug",
+    "suggest": "-o --output --delimiter --encoding --no-header --na --json --quiet --debug",
+    "compare": "--quasi --sensitive --identifier --plain --roles --types --type --order --hierarchies -k --l "
+    "--model --suppress --algorithm --loss --weights --weight --jobs --seed --delimiter --encoding "
+    "--no-header --na --missing --plot --json --quiet --debug",
     "search": "--target --quasi --sensitive --identifier --type --hierarchies -k --l --model --algorithm "
     "--estimator --target-score --scoring --protocol --mode --splits --jobs --seed --delimiter --encoding "
     "--no-header --na --report --json --quiet --debug",
@@ -91,6 +98,9 @@ def test_every_builder_and_its_parameters_are_in_the_help(shoal):
         ("sample", "Usage: shoal sample [OPTIONS] [NAME]"),
         ("demo", "Usage: shoal demo [OPTIONS]"),
         ("attack", "Usage: shoal attack [OPTIONS] [RELEASE]"),
+        ("risk", "Usage: shoal risk [OPTIONS] INPUT"),
+        ("suggest", "Usage: shoal suggest [OPTIONS] INPUT"),
+        ("compare", "Usage: shoal compare [OPTIONS] INPUT"),
         ("search", "Usage: shoal search [OPTIONS] INPUT"),
         ("minimize", "Usage: shoal minimize [OPTIONS] INPUT"),
     ],

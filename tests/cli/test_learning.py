@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from shoal.cli.learning import several
+from shoal.cli.arguments import several
 from shoal.errors import RecipeError
 
 

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from shoal import __version__
-from shoal.cli import attacking, hierarchy, learning
+from shoal.cli import attacking, hierarchy, learning, risks
 from shoal.cli import options as o
 from shoal.cli.options import option
 from shoal.cli.process import run_process
@@ -521,6 +521,9 @@ def demo(
 
 
 app.command(cls=_Command)(attacking.attack)
+app.command(cls=_Command)(risks.risk)
+app.command(cls=_Command)(risks.suggest)
+app.command(cls=_Command)(risks.compare)
 app.command(cls=_Command)(learning.search)
 app.command(cls=_Command)(learning.minimize)
 

@@ -6,12 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
+import numpy as np
+
 from shoal.algorithms import ALGORITHMS, Algorithm
 from shoal.errors import OutputError, RecipeError, quote, unknown
 from shoal.files import check_target
 from shoal.hierarchies import Hierarchy, read_hierarchies
 from shoal.parameters import build
 from shoal.table import TYPE_CODES, ColumnType, ReadOptions, Table
+
+_MOST = 10  # values of a range that are tried
 
 
 def reading_options(
@@ -43,6 +47,28 @@ def split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def several(name: str, text: str) -> tuple[int, ...]:
+    """Whole numbers: ``5,10,20``, a range ``5..50``, or both mixed; a long range is thinned out."""
+    values: list[int] = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        first, dots, last = part.partition("..")
+        try:
+            low, high = int(first), int(last if dots else first)
+        except ValueError:
+            raise RecipeError(f"{name} takes numbers and ranges, as 5,10 or 5..50, not '{part}'") from None
+        if high < low:
+            raise RecipeError(f"{name}: the range {part} ends before it begins")
+        many = high - low >= _MOST
+        values += (
+            np.unique(np.rint(np.geomspace(low, high, _MOST))).astype(int).tolist()
+            if many
+            else range(low, high + 1)
+        )
+    if not values:
+        raise RecipeError(f"{name} takes numbers and ranges, as 5,10 or 5..50, not '{text}'")
+    return tuple(dict.fromkeys(values))
+
+
 def _by_position(option: str, text: str | None, names: Sequence[str], what: str) -> dict[str, str]:
     """Entries for ``names`` in their order; empty ones where nothing is said."""
     entries = [entry.strip() for entry in (text or "").split(",")]
@@ -72,12 +98,13 @@ def roles_of(
     sensitive: list[str] | None,
     identifier: list[str] | None,
     plain: list[str] | None,
+    needed: bool = True,
 ) -> dict[str, tuple[str, ...]]:
-    """Roles by name or by position, as the fields of a recipe."""
+    """Roles by name or by position, as the fields of a recipe; quasi-identifiers are ``needed`` or not."""
     named = {"quasi": quasi, "sensitive": sensitive, "identifier": identifier, "plain": plain}
     by_name = {role: tuple(names_of(table, texts or ())) for role, texts in named.items()}
     if by_position is None:
-        if not by_name["quasi"]:
+        if needed and not by_name["quasi"]:
             raise RecipeError(
                 f"say which columns someone could recognise a person by: --quasi "
                 f"{','.join(table.names[:2])}, or --roles by position; the table has {quote(table.names, 20)}"

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from shoal.table import Table
 
 _LEARNING = "Learning"
-_MOST = 10  # values of a range that are tried
 
 Target = Annotated[
     str, option("--target", panel=_LEARNING, metavar="COLUMN", help="The column that is to be predicted.")
@@ -45,20 +44,8 @@ def search(
     identifier: o.Identifier = None,
     type: o.Type = None,
     hierarchies: o.Hierarchies = None,
-    k: Annotated[
-        str,
-        option(
-            "--k",
-            "-k",
-            panel=o.GOAL,
-            metavar="5..50",
-            help="Values of k: 5,10,20 or 5..50 (10 of them, spread, where there are more).",
-        ),
-    ] = "5,10,25,50",
-    l: Annotated[  # noqa: E741
-        str | None,
-        option("--l", "-l", panel=o.GOAL, metavar="2..5", help="Values of l, likewise; at most k."),
-    ] = None,
+    k: o.Ks = "5,10,25,50",
+    l: o.Ls = None,  # noqa: E741
     model: Annotated[
         list[str] | None,
         option("--model", "-m", panel=o.GOAL, metavar="M(P=V)", help="A further model to try. Repeatable."),
@@ -94,9 +81,7 @@ def search(
     splits: Annotated[
         int, option("--splits", panel=_LEARNING, metavar="N", help="How often the rows are divided.")
     ] = 3,
-    jobs: Annotated[
-        int, option("--jobs", panel=o.SEARCH, metavar="N", help="Tried at once; -1 for one per core.")
-    ] = 1,
+    jobs: o.Jobs = 1,
     seed: o.Seed = 0,
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
@@ -121,7 +106,7 @@ def search(
     from shoal.table import read
 
     a.check_page(report)
-    sizes, diverse = several("-k", k), several("--l", l) if l else None
+    sizes, diverse = a.several("-k", k), a.several("--l", l) if l else None
     table = read(input, a.reading_options(delimiter, encoding, no_header, na))
     frame, labels, roles = _learning(table, target, quasi, sensitive, identifier, type, na)
     known = _labelled(labels, target, quiet)
@@ -147,7 +132,7 @@ def search(
         search.fit(frame[known], labels.gather(known).to_numpy(), on_progress)
     last_words.clear()
     if report:
-        from shoal.learn.pictures import write_page
+        from shoal.report.pictures import write_page
 
         write_page(report, f"Privacy search: {input.name}", search.plot(), search.results_)
     _tell(search, as_json, quiet)
@@ -227,37 +212,11 @@ def minimize(
         there = set(shown.columns)
         write(pl.DataFrame([shown[n] for n in table.names if n in there]), output, like=table.origin)
     if report:
-        from shoal.learn.pictures import write_page
+        from shoal.report.pictures import write_page
 
         write_page(report, f"Minimised: {input.name}", minimizer.plot(), _needs(minimizer))
     agreed = minimizer.agreement(frame[unseen])
     _tell_minimized(minimizer, agreed, unseen.size, as_json, quiet)
-
-
-def several(name: str, text: str) -> tuple[int, ...]:
-    """Whole numbers: ``5,10,20``, a range ``5..50``, or both mixed; a long range is thinned out."""
-    import numpy as np
-
-    from shoal.errors import RecipeError
-
-    values: list[int] = []
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        first, dots, last = part.partition("..")
-        try:
-            low, high = int(first), int(last if dots else first)
-        except ValueError:
-            raise RecipeError(f"{name} takes numbers and ranges, as 5,10 or 5..50, not '{part}'") from None
-        if high < low:
-            raise RecipeError(f"{name}: the range {part} ends before it begins")
-        many = high - low >= _MOST
-        values += (
-            np.unique(np.rint(np.geomspace(low, high, _MOST))).astype(int).tolist()
-            if many
-            else range(low, high + 1)
-        )
-    if not values:
-        raise RecipeError(f"{name} takes numbers and ranges, as 5,10 or 5..50, not '{text}'")
-    return tuple(dict.fromkeys(values))
 
 
 def _learning(

@@ -103,6 +103,22 @@ L = Annotated[
         help="At least this many different values of each sensitive column in every class.",
     ),
 ]
+Ks = Annotated[
+    str,
+    option(
+        "--k",
+        "-k",
+        panel=GOAL,
+        metavar="5..50",
+        help="Values of k: 5,10,20 or 5..50 (10 of them, spread, where there are more).",
+    ),
+]
+Ls = Annotated[
+    str | None,
+    option(
+        "--l", "-l", panel=GOAL, metavar="2..5", help="Values of l, likewise; those up to k, and 1 for none."
+    ),
+]
 T = Annotated[
     float | None,
     option(
@@ -190,6 +206,7 @@ CategoryOrderName = Annotated[
         help="Flat categories by frequency or appearance; the algorithm's own way where not said.",
     ),
 ]
+Jobs = Annotated[int, option("--jobs", panel=SEARCH, metavar="N", help="Tried at once; -1 for one per core.")]
 Seed = Annotated[int, option("--seed", panel=SEARCH, metavar="N", help="For algorithms that draw at random.")]
 Threads = Annotated[
     int,

@@ -95,9 +95,14 @@ class _Compiling(Listener):
         pass
 
 
+def say(found: Callable[[], object], as_json: bool, quiet: bool) -> bool:
+    """Print what was found as JSON if that is wanted; returns whether it is to be shown to people instead."""
+    if as_json:
+        typer.echo(json.dumps(found()))
+    return not (as_json or quiet)
+
+
 def show(report: Report, as_json: bool, quiet: bool, tables: Sequence[object] = ()) -> None:
     """Show the report of a run, and the tables that a search for optimal ones listed."""
-    if as_json:
-        typer.echo(json.dumps(report.to_dict()))
-    elif not quiet:
+    if say(report.to_dict, as_json, quiet):
         show_report(console(), report, tables)

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from time import perf_counter
 
-from shoal.kernels.compiled import seconds_compiling
+from shoal.kernels.compiled import working_time
 from shoal.progress import Figures, Progress, Stage, silent
-
-
-def _now() -> float:
-    """A clock that stands still while kernels are compiled: else the first run would end unfinished."""
-    return perf_counter() - seconds_compiling()
 
 
 @dataclass(eq=False)
@@ -29,14 +23,14 @@ class Budget:
     """States looked at so far."""
     cuts: int = 0
     """How often something was cut off because nothing below it could be of use."""
-    begin: float = field(default_factory=_now)
+    begin: float = field(default_factory=working_time)
     _doing: str = ""
     _told: float = 0.0
 
     @property
     def spent(self) -> float:
         """Seconds since the beginning, without those in which kernels were compiled."""
-        return _now() - self.begin
+        return working_time() - self.begin
 
     @property
     def seconds_left(self) -> float:

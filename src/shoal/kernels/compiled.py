@@ -72,6 +72,11 @@ def seconds_compiling() -> float:
     return _STOPWATCH.seconds
 
 
+def working_time() -> float:
+    """A clock that stands still while kernels are compiled: the first run on a machine is like any other."""
+    return perf_counter() - seconds_compiling()
+
+
 def is_compiled(kernel: Callable[..., Any]) -> bool:
     """Whether a kernel is ready, compiled or loaded from disk; else its first call takes some seconds."""
     return bool(getattr(kernel, "signatures", True))

@@ -12,6 +12,7 @@ import polars as pl
 
 from shoal.errors import RecipeError
 from shoal.privacy import Model, model_text
+from shoal.trials import unbeaten
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,4 @@ def undominated(results: pl.DataFrame) -> pl.DataFrame:
         -pl.col("ncp"),
         pl.col("score"),
     ).to_numpy()
-    least = (better[:, None, :] >= better[None, :, :]).all(axis=2)
-    more = (better[:, None, :] > better[None, :, :]).any(axis=2)
-    return done.filter(pl.Series(~(least & more).any(axis=0)))
+    return done.filter(pl.Series(unbeaten(better)))

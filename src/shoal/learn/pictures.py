@@ -1,10 +1,8 @@
-"""Pictures, drawn by plotly; its script goes into the file, so that they can be looked at offline."""
+"""What learning shows: pictures, drawn by plotly, and results on a terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -12,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from shoal.files import whole_file
+from shoal.report.pictures import cell
 
 
 def needed(lost: Mapping[str, float]) -> Any:
@@ -69,22 +67,6 @@ def searched(results: pl.DataFrame, front: pl.DataFrame, score: str, raw: float,
     return figure.update_xaxes(title="NCP", col=2, row=1)
 
 
-def write_page(path: Path, title: str, figure: Any, rows: pl.DataFrame) -> None:
-    """A page with a picture and a table, which needs nothing from elsewhere."""
-    picture = figure.to_html(full_html=False, include_plotlyjs=True)
-    head = "".join(f"<th>{escape(name)}</th>" for name in rows.columns)
-    body = "\n".join(
-        f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row)}</tr>" for row in rows.iter_rows()
-    )
-    page = (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
-        "<style>body{font-family:sans-serif;margin:2em}td,th{padding:.2em .6em;text-align:left}</style>"
-        f"<h1>{escape(title)}</h1>{picture}<table><tr>{head}</tr>{body}</table></html>"
-    )
-    with whole_file(path) as stream:
-        stream.write(page.encode())
-
-
 def show_results(
     console: Console,
     results: pl.DataFrame,
@@ -101,7 +83,7 @@ def show_results(
     for row in results.iter_rows(named=True):
         mark = row["reason"] if row["reason"] else "" if row["status"] == "done" else row["status"]
         style = "bold" if best and all(row[key] == best[key] for key in keys) else ""
-        table.add_row(*(Text(_cell(row[key])) for key in (*keys, *figures)), Text(mark), style=style)
+        table.add_row(*(Text(cell(row[key])) for key in (*keys, *figures)), Text(mark), style=style)
     console.print(table)
     if raw is not None and baseline is not None:
         console.print(f"raw rows {raw:.4f}, commonest class or mean {baseline:.4f} ({score})")
@@ -109,9 +91,3 @@ def show_results(
         console.print(f"take k = {best['k']}" + (f", l = {best['l']}" if best["l"] else ""))
     else:
         console.print("no configuration is feasible and meets the target")
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return f"{value:.4f}" if isinstance(value, float) else str(value)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.metrics import check_scoring, get_scorer_names
@@ -22,6 +21,7 @@ from shoal.learn.intake import Columns, column_names, taken_in
 from shoal.learn.trials import Job, algorithm_of, note
 from shoal.privacy import Model
 from shoal.table import ColumnType, Table
+from shoal.trials import in_parallel
 
 Progress = Callable[[str, float], None]
 
@@ -237,10 +237,8 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
         whole, done = sum(len(each) for each in rounds) * len(alive), 0
         for folds in rounds:
             tasks = [(number, fold) for number in alive for fold in folds]
-            found = Parallel(n_jobs=self.jobs, return_as="generator_unordered", backend="threading")(
-                delayed(job.tried)(self.configurations_[number], number, fold) for number, fold in tasks
-            )
-            for number, trial in found:
+            each = ((self.configurations_[number], number, fold) for number, fold in tasks)
+            for number, trial in in_parallel(job.tried, each, self.jobs):
                 note(self.outcomes_[number], trial)
                 done += 1
                 if on_progress is not None:

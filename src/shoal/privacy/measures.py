@@ -11,15 +11,20 @@ from shoal.privacy.alpha_k import AlphaK
 from shoal.privacy.beta_likeness import BasicBeta, EnhancedBeta
 from shoal.privacy.counts import Counts
 from shoal.privacy.delta_disclosure import DeltaDisclosure
+from shoal.privacy.delta_presence import DeltaPresence
 from shoal.privacy.distinct_l import DistinctL
 from shoal.privacy.entropy_l import EntropyL
 from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.k_map import KMap
+from shoal.privacy.population import Population
 from shoal.privacy.recursive_cl import RecursiveCL
 from shoal.privacy.risk import AverageRisk, MaxRisk, Uniqueness
 from shoal.privacy.t_closeness import TCloseness
 
 MOST = 10
 """Recursive diversity is measured up to this l."""
+
+_ANY = Population("any")  # the figures are those of the population that was counted already
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,10 @@ class Measures:
     average_risk: float
     uniqueness: float
     sensitive: Mapping[str, ColumnMeasures]
+    k_map: int | None = None
+    """None where no population is known."""
+    presence: Mapping[str, float] | None = None
+    """The low and high of delta-presence; None where no population is known."""
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON, which has no infinity: null stands for it."""
@@ -75,6 +84,8 @@ def measures(counts: Counts) -> Measures:
         average_risk=AverageRisk(0.5).achieved(counts),
         uniqueness=Uniqueness(0.5).achieved(counts),
         sensitive={name: _column(counts, name) for name in counts.sensitive},
+        k_map=None if counts.fitting is None else KMap(2, _ANY).achieved(counts),
+        presence=None if counts.fitting is None else DeltaPresence(0, 1, _ANY).achieved(counts),
     )
 
 

@@ -25,7 +25,7 @@ TYPE_CODES: dict[str, ColumnType] = {
 _INTEGER = r"^[+-]?[0-9]+$"
 NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 _LEADING_ZERO = r"^[+-]?0[0-9]"
-_NOT_A_NUMBER = ("NA", "N/A", "NaN", "nan", "null", "None", "?", "-", ".")
+MISSING_MARKERS = ("NA", "N/A", "NaN", "nan", "null", "None", "?", "-", ".")
 
 _DATES = {
     "%Y-%m-%d": r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}$",
@@ -141,7 +141,7 @@ def _infer_other(text: pl.Series) -> ColumnType:
 def _infer_number(present: pl.Series, text: pl.Series) -> Inference | None:
     is_number = text.str.contains(NUMBER)
     others, numbers = present.filter(~is_number), text.filter(is_number)
-    if 2 * len(others) > len(text) or not others.str.strip_chars().is_in(_NOT_A_NUMBER).all():
+    if 2 * len(others) > len(text) or not others.str.strip_chars().is_in(MISSING_MARKERS).all():
         return None
     if numbers.str.contains(_LEADING_ZERO).any():
         return Inference("string")
