@@ -11,7 +11,6 @@ from rich.text import Text
 from shoal.report.pieces import indented, percent, plain_table
 from shoal.report.terminal import bar
 from shoal.risk.analysis import Risk
-from shoal.risk.attackers import Attacker
 from shoal.risk.subsets import ColumnSet
 from shoal.risk.suggestion import Suggestion
 
@@ -89,14 +88,16 @@ def _risk_parts(found: Risk) -> Iterator[tuple[str, RenderableType]]:
 
 
 def _attackers(found: Risk) -> Group:
-    above = [limit for limit, _ in found.prosecutor.above]
-    table = plain_table("attacker", "worst row", "average", *(f"above {limit:g}" for limit in above))
-    _right(table, range(1, 3 + len(above)))
-    table.columns[0].min_width = len("prosecutor")
-    for name, attacker in (("prosecutor", found.prosecutor), ("journalist", found.journalist)):
-        if attacker is not None:
-            table.add_row(name, *_attacker(attacker))
-    table.add_row("marketer", "", percent(found.marketer))
+    known = {"prosecutor": found.prosecutor}
+    if found.journalist is not None:
+        known["journalist"] = found.journalist
+    table = plain_table("", *known, "marketer")
+    _right(table, range(1, 2 + len(known)))
+    table.add_row("worst row", *(percent(each.maximum) for each in known.values()))
+    table.add_row("average", *(percent(each.average) for each in known.values()), percent(found.marketer))
+    for at, (limit, _) in enumerate(found.prosecutor.above):
+        rows = (percent(each.above[at][1]) for each in known.values())
+        table.add_row(f"rows with a risk above {limit:g}", *rows)
     lines = ["prosecutor: knows that the person is in the table, and guesses among the rows of the class"]
     if found.journalist is not None:
         how = "as the population table has them" if found.known_by == "table" else "estimated from the share"
@@ -106,16 +107,7 @@ def _attackers(found: Risk) -> Group:
             "journalist: not known without --population or --sampling-fraction; at most the prosecutor"
         )
     lines.append("marketer: guesses for every row, and counts how many guesses are right")
-    lines.append("above: the share of rows with a higher risk than that")
     return Group(table, *(Text(line, "dim") for line in lines))
-
-
-def _attacker(attacker: Attacker) -> list[str]:
-    return [
-        percent(attacker.maximum),
-        percent(attacker.average),
-        *(percent(share) for _, share in attacker.above),
-    ]
 
 
 def _sizes(found: Risk) -> Table:
