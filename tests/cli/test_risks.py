@@ -17,7 +17,7 @@ def test_risk_tells_the_danger(shoal, people):
     words = " ".join(out.split())
     assert "12 rows in 10 classes, the smallest of 1" in words
     assert "finds the row for certain for 8 (66.67 %)" in words
-    assert "prosecutor 100.00 % 83.33 %" in words
+    assert "prosecutor marketer worst row 100.00 % average 83.33 % 83.33 %" in words
     assert "not known without --population or --sampling-fraction" in words
     assert "k = 5 ✗ not met" in words
     assert "source: 45 CFR 164.514(b)(2)" in words
