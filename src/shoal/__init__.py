@@ -25,14 +25,17 @@ if TYPE_CHECKING:
     from shoal import learn as learn
     from shoal.algorithms import Auto as Auto
     from shoal.algorithms import Cluster as Cluster
+    from shoal.algorithms import Datafly as Datafly
     from shoal.algorithms import Genetic as Genetic
     from shoal.algorithms import Hilbert as Hilbert
+    from shoal.algorithms import Lattice as Lattice
     from shoal.algorithms import Microaggregate as Microaggregate
     from shoal.algorithms import MinGen as MinGen
     from shoal.algorithms import Mondrian as Mondrian
     from shoal.algorithms import Peel as Peel
     from shoal.algorithms import Refine as Refine
     from shoal.algorithms import SafePubScheme as SafePubScheme
+    from shoal.algorithms import Samarati as Samarati
     from shoal.algorithms import TreeGuided as TreeGuided
     from shoal.api import anonymize as anonymize
     from shoal.api import measure as measure
@@ -100,6 +103,9 @@ _ROOMS = {
     "Auto": "algorithms",
     "Cluster": "algorithms",
     "Hilbert": "algorithms",
+    "Datafly": "algorithms",
+    "Lattice": "algorithms",
+    "Samarati": "algorithms",
     "Microaggregate": "algorithms",
     "EntropyL": "privacy",
     "RecursiveCL": "privacy",

@@ -47,7 +47,13 @@ class Proposal:
     notes: tuple[str, ...] = ()
     """What the user should know about the search."""
     tried: tuple[tuple[str, float], ...] = ()
-    """Ways of searching that were compared, and the mean width of a cell that each led to."""
+    """Ways of searching or level vectors that were compared, and what each of them lost."""
+    scheme: tuple[NDArray[np.integer], ...] | None = None
+    """Per column [codes] the node that each value goes to, where all of a column go to one level."""
+    levels: tuple[tuple[str, int, int], ...] = ()
+    """Per column its name, the level that all values go to, and the last level there is."""
+    states: tuple[tuple[str, int], ...] = ()
+    """What became of the level vectors, and of how many."""
     centre: Centre | None = None
     """Whether each class is released as the values nearest its means, or as its medians."""
     alternatives: tuple[Proposal, ...] = ()
@@ -114,6 +120,8 @@ class Recoding:
     """One per quasi-identifier."""
     centre: Centre | None = None
     """What each class is released as, where that is not its cells."""
+    scheme: tuple[NDArray[np.integer], ...] | None = None
+    """Per column [codes] the node that each value goes to, suppressed or not; see `Proposal`."""
 
     @property
     def suppressed(self) -> int:
@@ -144,6 +152,7 @@ class Recoding:
             size,
             tuple(Cells(c.domain, c.of_class[first], c.lo, c.hi, c.members) for c in columns),
             proposal.centre,
+            proposal.scheme,
         )
 
     def released_rows(self) -> NDArray[np.int64] | None:

@@ -114,6 +114,11 @@ def released(
 ) -> Release:
     """Recode the table as an algorithm proposes, and let the verifier decide."""
     clock = clock or Clock(silent)
+    if (proposal.class_of[proposal.table.of_row] < 0).all():
+        raise GoalNotMet(
+            "the goal was not met: every row would be suppressed, so nothing is left to release; ask for "
+            "less, or take another algorithm"
+        )
     with clock("recode"):
         recoding = Recoding.of(proposal, subject.problem.domains)
         frame = _recode(recipe, table, subject, recoding)
@@ -519,6 +524,8 @@ def _report(
         search_space_log10=proposal.search_space_log10,
         history=proposal.history,
         tried=proposal.tried,
+        levels={name: {"level": level, "highest": top} for name, level, top in proposal.levels},
+        states=dict(proposal.states),
         warnings=(
             *subject.warnings,
             *((matching.WARNING,) if _by_matching(recipe) else ()),

@@ -65,6 +65,9 @@ ALGORITHM_CASES: Mapping[str, list[AlgorithmCase]] = {
         for centre in ("mean", "median")
     ],
     "peel": [AlgorithmCase("peel(vectors=500,sweeps=1)")],
+    "lattice": [AlgorithmCase("lattice")],
+    "datafly": [AlgorithmCase("datafly")],
+    "samarati": [AlgorithmCase("samarati", quasi=("age", "colour", "job", "size"))],
     "refine": [AlgorithmCase("refine"), AlgorithmCase("refine(start=hilbert,sweeps=2)")],
     "mondrian": [
         AlgorithmCase(f"mondrian(mode={mode},cut={cut})")

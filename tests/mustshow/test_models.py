@@ -47,8 +47,10 @@ def test_a_verified_release(adult, shared_data, algorithm, goal):
     assert again.holds
     assert again.models == release.report.models
     assert (again.rows, again.smallest_class >= 5) == (30_162, True)
-    # A curve knows nothing of sensitive values: where every class must have all of them, it ends with one.
-    assert release.report.ncp < 1 or (algorithm, goal) == ("hilbert", "delta-disclosure(delta=2)")
+    # A curve knows nothing of sensitive values: where every class must have all of them, it ends with one. As
+    # do levels of whole columns: without suppressed rows none but the highest will do, as the lattice proves.
+    coarse = algorithm in ("hilbert", "lattice", "datafly", "samarati")
+    assert release.report.ncp < 1 or (coarse and goal == "delta-disclosure(delta=2)")
     # By one more count: the parameter that is measured is within the one that was asked.
     found = shoal.measure(release.frame, QUASI, ["occupation"]).sensitive["occupation"]
     measured = {

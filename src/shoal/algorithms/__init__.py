@@ -6,8 +6,10 @@ from typing import Any
 
 from shoal.algorithms.auto import Auto
 from shoal.algorithms.cluster import Cluster
+from shoal.algorithms.datafly import Datafly
 from shoal.algorithms.genetic import Genetic
 from shoal.algorithms.hilbert import Hilbert
+from shoal.algorithms.lattice import Lattice
 from shoal.algorithms.microaggregate import Microaggregate
 from shoal.algorithms.mingen import MinGen
 from shoal.algorithms.mondrian import Mondrian
@@ -15,6 +17,7 @@ from shoal.algorithms.peel import Peel
 from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
 from shoal.algorithms.refine import Refine
 from shoal.algorithms.safepub import SafePubScheme
+from shoal.algorithms.samarati import Samarati
 from shoal.algorithms.settling import settled
 from shoal.algorithms.tree import TreeGuided
 
@@ -23,8 +26,10 @@ __all__ = [
     "Algorithm",
     "Auto",
     "Cluster",
+    "Datafly",
     "Genetic",
     "Hilbert",
+    "Lattice",
     "Microaggregate",
     "MinGen",
     "Mondrian",
@@ -33,6 +38,7 @@ __all__ = [
     "Progress",
     "Refine",
     "SafePubScheme",
+    "Samarati",
     "TreeGuided",
     "settled",
     "silent",
@@ -45,6 +51,9 @@ ALGORITHMS: dict[str, type[Any]] = {
     "microaggregate": Microaggregate,
     "mondrian": Mondrian,
     "peel": Peel,
+    "lattice": Lattice,
+    "datafly": Datafly,
+    "samarati": Samarati,
     "refine": Refine,
     "mingen": MinGen,
     "genetic": Genetic,

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.algorithms.levels import Ladder, words
 from shoal.algorithms.problem import Problem, Progress, silent
 from shoal.algorithms.refine import check_budget, refined
 from shoal.algorithms.space import Run, Space, numbered, pieces, trims, worker
-from shoal.domain import Domain
 from shoal.encoding import CategoryOrder
 from shoal.errors import RecipeError
 from shoal.frequency import FrequencyTable
@@ -24,7 +23,6 @@ from shoal.parameters import check
 from shoal.recoding import Proposal
 
 _OFFERS = 1 << 28  # how often rows that are left over are offered to classes, at most, in all
-_BINS = (32, 8, 2)  # parts that a line without a hierarchy is divided into, level by level
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +73,17 @@ def peeled(problem: Problem, most: int, run: Run) -> Proposal:
     rules = problem.rules(table)
     if (problem.weights < 0).any():
         raise RecipeError("peel takes weights from 0 up; mingen and genetic take any")
-    ladders = [list(_levels(domain)) for domain in problem.domains]
+    ladders = [Ladder.of(domain) for domain in problem.domains]
     costs = [
-        weight * np.array([np.dot(table.values(j, domain.size), width) for _, width in ladders[j]])
-        for j, (domain, weight) in enumerate(zip(problem.domains, problem.weights, strict=True))
+        weight * np.array([np.dot(table.values(j, ladder.domain.size), width) for width in ladder.width])
+        for j, (ladder, weight) in enumerate(zip(ladders, problem.weights, strict=True))
     ]
-    vectors = _vectors([len(ladder) for ladder in ladders], most, problem.seed)
+    vectors = _vectors([ladder.top + 1 for ladder in ladders], most, problem.seed)
     loss = sum(cost[vectors[:, j]] for j, cost in enumerate(costs))
     vectors = vectors[np.argsort(loss, kind="stable")]
-    words, begin = _words(ladders)
+    word, begin = words(ladders)
     starts = np.stack([begin[j][vectors[:, j]] for j in range(len(ladders))], axis=1)
-    class_of = run(peel, table.codes, table.weight, rules, usual(rules), words, starts)
+    class_of = run(peel, table.codes, table.weight, rules, usual(rules), word, starts)
     if (class_of < 0).any():
         class_of = _with_rest(problem, table, class_of, run)
     return Proposal(table, numbered(class_of), nodes=len(vectors))
@@ -108,21 +106,6 @@ def _with_rest(
     return boxes.of
 
 
-def _levels(domain: Domain) -> Iterator[tuple[NDArray[np.integer], NDArray[np.float64]]]:
-    """Per level, from values as they are to anything: the node above each code, and its width."""
-    code = np.arange(domain.size)
-    if domain.hierarchy is not None:
-        for level, node in enumerate(domain.hierarchy.nodes):
-            yield node, domain.width(*domain.hierarchy.extent(np.full(domain.size, level), code))
-        return
-    yield code, np.zeros(domain.size)
-    if domain.kind != "flat":
-        for parts in _BINS:
-            part = np.floor(domain.position * parts).clip(-1, parts - 1)
-            yield (part + 1).astype(np.int64), np.full(domain.size, 1 / parts)
-    yield np.zeros_like(code), np.ones(domain.size)
-
-
 def _vectors(heights: list[int], most: int, seed: int) -> NDArray[np.int64]:
     """All level vectors, or ``most`` of them by chance, with the last one among them."""
     number = prod(heights)
@@ -132,20 +115,3 @@ def _vectors(heights: list[int], most: int, seed: int) -> NDArray[np.int64]:
     chosen = [random.integers(0, height, most - 1) for height in heights]
     last = [height - 1 for height in heights]
     return np.concatenate((np.unique(np.stack(chosen, axis=1), axis=0), [last]))
-
-
-def _words(
-    ladders: list[list[tuple[NDArray[np.integer], NDArray[np.float64]]]],
-) -> tuple[NDArray[np.uint64], list[NDArray[np.int64]]]:
-    """A random word for every node, code by code and level by level, and where each level begins."""
-    random = np.random.default_rng(0)  # which words has no influence: only whether they are equal
-    words: list[NDArray[np.uint64]] = []
-    begin = []
-    at = 0
-    for ladder in ladders:
-        size = ladder[0][0].size
-        begin.append(at + size * np.arange(len(ladder)))
-        at += size * len(ladder)
-        for node, _ in ladder:
-            words.append(random.integers(1 << 64, size=int(node.max()) + 1, dtype=np.uint64)[node])
-    return np.concatenate(words), begin

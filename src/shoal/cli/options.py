@@ -155,8 +155,9 @@ AlgorithmName = Annotated[
         panel=SEARCH,
         metavar="NAME",
         help="auto (the best of several in half a second), mondrian, hilbert, cluster, refine, peel (for "
-        "hierarchies), tree (for learning), microaggregate (numbers stay numbers), mingen (exact, small "
-        "tables), genetic or safepub (for that model).",
+        "hierarchies), lattice (the best levels of hierarchies), datafly, samarati, tree (for learning), "
+        "microaggregate (numbers stay numbers), mingen (exact, small tables), genetic or safepub (for that "
+        "model).",
     ),
 ]
 Parameters = Annotated[
@@ -167,11 +168,12 @@ Parameters = Annotated[
         metavar="P=V",
         help="A parameter of the algorithm. auto: seconds=0.6. mondrian: mode=strict or relaxed, cut=greedy, "
         "nearest or classic. refine: start=mondrian or hilbert, sweeps=4, seconds=60. cluster: cell=1600, "
-        "sweeps=16, seconds=60. peel: vectors=20000, sweeps=4, seconds=60. microaggregate: centre=mean or "
-        "median, cell=20000. mingen: semantics=classes or matching, seconds=60, iterations=, limit=100, "
-        "sets=no, force=no. genetic: population=100, generations=1000, mutation_rate=10, patience=50, "
-        "semantics=, seconds=. tree: target=COLUMN, grow=quasi or all, failing=merge or delete, split=yes, "
-        "gain=16. safepub: levels=age=2,sex=0. Repeatable.",
+        "sweeps=16, seconds=60. peel: vectors=20000, sweeps=4, seconds=60. lattice: levels=age=1..3,sex=0, "
+        "coding=age=20..70, seconds=60, others=5; datafly and samarati: levels, coding. microaggregate: "
+        "centre=mean or median, cell=20000. mingen: semantics=classes or matching, seconds=60, iterations=, "
+        "limit=100, sets=no, force=no. genetic: population=100, generations=1000, mutation_rate=10, "
+        "patience=50, semantics=, seconds=. tree: target=COLUMN, grow=quasi or all, failing=merge or delete, "
+        "split=yes, gain=16. safepub: levels=age=2,sex=0. Repeatable.",
     ),
 ]
 LossName = Annotated[
@@ -181,7 +183,7 @@ LossName = Annotated[
         panel=SEARCH,
         metavar="NAME",
         help="What is minimised and reported: ncp, span-ncp, certainty, distortion, generalised, precision, "
-        "discernibility, class-size, entropy or squared-error.",
+        "height, discernibility, class-size, entropy or squared-error.",
     ),
 ]
 Weights = Annotated[

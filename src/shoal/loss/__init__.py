@@ -5,11 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 from shoal.loss.base import Loss, Measured
-from shoal.loss.certainty import CELL_COSTS, NCP, Certainty, Distortion, Generalised, Precision, SpanNCP
+from shoal.loss.certainty import (
+    CELL_COSTS,
+    NCP,
+    Certainty,
+    Distortion,
+    Generalised,
+    Height,
+    OfCells,
+    Precision,
+    SpanNCP,
+)
 from shoal.loss.classes import ClassSize, Discernibility, Entropy
 from shoal.loss.variance import SquaredError
 
-__all__ = ["CELL_COSTS", "LOSSES", "Loss", "Measured"]
+__all__ = [
+    "CELL_COSTS",
+    "LOSSES",
+    "ClassSize",
+    "Discernibility",
+    "Entropy",
+    "Generalised",
+    "Loss",
+    "Measured",
+    "OfCells",
+]
 
 LOSSES: dict[str, type[Any]] = {
     "ncp": NCP,
@@ -20,6 +40,7 @@ LOSSES: dict[str, type[Any]] = {
     "class-size": ClassSize,
     "entropy": Entropy,
     "precision": Precision,
+    "height": Height,
     "generalised": Generalised,
     "squared-error": SquaredError,
 }

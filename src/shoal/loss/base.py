@@ -41,7 +41,7 @@ def by_column(recoding: Recoding, values: list[float]) -> dict[str, float]:
     return {cells.domain.name: value for cells, value in zip(recoding.cells, values, strict=True)}
 
 
-def weighted_mean(values: list[float], weights: Floats) -> float:
-    """Mean of the columns by weight; weights may be zero or negative."""
+def weighted_mean(values: Floats, weights: Floats) -> Floats:
+    """Mean of the columns, the last axis, by weight; weights may be zero or negative."""
     total = float(np.abs(weights).sum())
-    return float(np.dot(values, weights)) / total if total else 0.0
+    return np.asarray(np.dot(values, weights) / (total or 1.0), np.float64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.loss.base import Floats, Measured, by_column, row_sum
 from shoal.recoding import Recoding
@@ -51,6 +52,10 @@ class Entropy:
     A cell costs -log2(rows with the original value / rows whose original value it covers), both counted in
     the original table; a suppressed cell covers all rows. The weighted sum over all cells.
 
+    Where all values of a column go to one level, suppressed rows count as ARX counts them: they have been
+    generalised like the others, and then hidden among the suppressed ones. So they cost their generalisation,
+    and how surprising the generalised value is among those of suppressed rows.
+
     References
     ----------
     A. Gionis, T. Tassa, "k-anonymization with minimal loss of information", IEEE TKDE 21(2), 2009.
@@ -63,6 +68,18 @@ class Entropy:
             counts = recoding.table.values(j, cells.domain.size)
             covered = np.log2(np.maximum(cells.mass(counts), 1))
             occurring = counts[counts > 0].astype(np.float64)
-            bits = row_sum(recoding, cells, covered, float(np.log2(recoding.table.rows)))
+            bits = row_sum(recoding, cells, covered, 0.0) + _suppressed_bits(recoding, j, counts)
             columns.append(float(weights[j]) * (bits - float(occurring @ np.log2(occurring))))
         return Measured(sum(columns), by_column(recoding, columns))
+
+
+def _suppressed_bits(recoding: Recoding, j: int, counts: NDArray[np.int64]) -> float:
+    """What the cells of suppressed rows cost, before what their values would cost by themselves."""
+    if recoding.scheme is None:
+        return recoding.suppressed * float(np.log2(recoding.table.rows))
+    hidden = recoding.class_of < 0
+    node = recoding.scheme[j]
+    rows = np.bincount(node[recoding.table.codes[hidden, j]], recoding.table.weight[hidden])
+    mass = np.bincount(node, counts)[: rows.size][rows > 0]
+    rows = rows[rows > 0]
+    return float(rows @ np.log2(mass * (recoding.suppressed / rows)))

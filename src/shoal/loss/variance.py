@@ -29,7 +29,7 @@ class SquaredError:
         numbers = [cells.domain.ranges for cells in recoding.cells]
         columns = [_lost(recoding, j) if number else 0.0 for j, number in enumerate(numbers)]
         counted = np.where(numbers, weights, 0.0)
-        return Measured(weighted_mean(columns, counted), by_column(recoding, columns))
+        return Measured(float(weighted_mean(np.array(columns), counted)), by_column(recoding, columns))
 
 
 def _lost(recoding: Recoding, j: int) -> float:

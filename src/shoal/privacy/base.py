@@ -29,6 +29,9 @@ class Model(Protocol):
     by_class: ClassVar[bool] = True
     """Whether it is a condition on each class by itself. If not, a search asks something stricter of
     each class, see `suffices`."""
+    lasting: ClassVar[bool] = False
+    """Whether a class that satisfies it still does with further rows, whatever they are: so that rows which
+    have to be suppressed have to be on every lower level, too."""
 
     @property
     def monotone(self) -> bool:

@@ -34,6 +34,7 @@ class DistinctL(Model):
     """The sensitive column; all of them where None."""
 
     sensitive: ClassVar[bool] = True
+    lasting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check(self)
@@ -80,6 +81,7 @@ class PSensitive(Model):
     """The sensitive column; all of them where None."""
 
     sensitive: ClassVar[bool] = True
+    lasting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check(self)

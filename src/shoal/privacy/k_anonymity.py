@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ class KAnonymity(Model):
 
     k: int
     """Least number of rows in a class."""
+
+    lasting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check(self)

@@ -38,6 +38,7 @@ class KMap(Model):
     """The table of everybody: a path, or in Python also a frame."""
 
     by_class: ClassVar[bool] = False
+    lasting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check(self)

@@ -31,6 +31,8 @@ class MaxRisk(Model):
     risk: float
     """Above 0 and below 1."""
 
+    lasting: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         check(self)
         if not 0 < self.risk < 1:
@@ -73,6 +75,7 @@ class AverageRisk(Model):
     """Above 0 and below 1."""
 
     by_class: ClassVar[bool] = False
+    lasting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check(self)
@@ -119,6 +122,7 @@ class Uniqueness(Model):
     """From 0 to below 1."""
 
     by_class: ClassVar[bool] = False
+    lasting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check(self)

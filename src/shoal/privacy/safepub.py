@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, exp, expm1, floor, log, log1p
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,8 @@ class SafePub(Model):
     """From 0.001 to 8; usual ones are 0.1 to 2."""
     delta: float
     """Above 0 and below 1; far below one over the number of rows, if it is to mean something."""
+
+    lasting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check(self)

@@ -57,7 +57,11 @@ class Report:
     history: tuple[tuple[float, float], ...] = ()
     """Best and mean loss after each generation, where the search was an evolution."""
     tried: tuple[tuple[str, float], ...] = ()
-    """Ways of searching that were compared, by name, and what each lost before the best was chosen."""
+    """Ways of searching or level vectors that were compared, by name, and what each of them lost."""
+    levels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Per quasi-identifier the level that all its values go to and the highest there is, where all do."""
+    states: Mapping[str, int] = field(default_factory=dict)
+    """How many level vectors were looked at, ruled out or left open."""
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)

@@ -26,7 +26,11 @@ def search_parts(report: Report, tables: Sequence[object]) -> Iterator[Renderabl
     """What there is to show of a search, one thing below the other; nothing of one that claims nothing."""
     if report.lower_bound is not None or report.history:
         yield search_table(report)
-    if report.optimal is not None and tables:
+    if report.levels:
+        yield levels_table(report)
+    if report.tried and report.levels:
+        yield runners_up(report)
+    if report.optimal is not None and tables and not report.levels:
         yield optima(report, tables)
 
 
@@ -48,12 +52,16 @@ def _certificate(report: Report) -> Iterator[tuple[str, Text]]:
         gap = Text(percent(report.gap or 0.0), "bold yellow")
         yield "loss", Text.assemble((f"{loss:.4f}", "bold"), ", not proved to be the least; gap up to ", gap)
         yield "lower bound", Text(f"{bound:.4f}")
-    if report.optimal and report.search_space_log10 is not None:
+    if report.optimal and report.search_space_log10 is not None and not report.levels:
         count = "not counted: too many, or too large a table"
         yield "optimal tables", Text(count if report.solutions is None else f"{report.solutions:,}")
 
 
 def _statistics(report: Report) -> Iterator[tuple[str, Text]]:
+    if report.states:
+        yield "level vectors", Text(f"{report.search_space or 0:,.0f}")
+        yield from ((name, Text(f"{count:,}")) for name, count in report.states.items() if count)
+        return
     if report.search_space_log10 is not None:
         yield "search space", Text(f"{power(report.search_space_log10)} tables")
     if report.nodes:
@@ -65,6 +73,24 @@ def _statistics(report: Report) -> Iterator[tuple[str, Text]]:
         yield "reduction", Text(f"{power(report.reduction_log10)} times fewer states than tables")
     if report.cuts:
         yield "pruned", Text(f"{report.cuts:,} times a branch was cut off unseen")
+
+
+def levels_table(report: Report) -> Table:
+    """How far up every column goes."""
+    table = plain_table("column", "level", "")
+    for name, known in report.levels.items():
+        level, highest = known["level"], known["highest"]
+        bar = Text.assemble(("━━" * level, "cyan"), ("··" * (highest - level), "dim"))
+        table.add_row(Text(name), f"{level} of {highest}", bar)
+    return table
+
+
+def runners_up(report: Report) -> Table:
+    """The best level vectors, the best of them first."""
+    table = plain_table("", report.loss["name"], "levels, of the columns above")
+    for place, (name, lost) in enumerate(report.tried, start=1):
+        table.add_row(Text(str(place), "dim"), f"{lost:.4f}", name)
+    return table
 
 
 def power(log10: float) -> str:

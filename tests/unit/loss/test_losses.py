@@ -28,6 +28,8 @@ PLAIN = {
     "span-ncp": ((0.3 + 0.75 + 0.125) / 3, {"age": 0.3, "colour": 0.75, "job": 0.125}),
     # manual is on level 1 of 2
     "precision": ((0.3 + 0.5 + 0.25) / 3, {"age": 0.3, "colour": 0.5, "job": 0.25}),
+    # manual is on level 1
+    "height": (0.3 + 0.5 + 0.5, {"age": 0.3, "colour": 0.5, "job": 0.5}),
     # manual has one sibling, so 2 over the 3 jobs that occur
     "certainty": (1.2 + 2 + 4 / 3, {"age": 1.2, "colour": 2.0, "job": 4 / 3}),
     "distortion": (10.0, {"age": 4.0, "colour": 4.0, "job": 2.0}),
@@ -47,6 +49,7 @@ AFTER_SUPPRESSION = {
     "ncp": ((0.55 + 0.75 + 0.625) / 3, {"age": 2.2 / 4, "colour": 3 / 4, "job": 2.5 / 4}),
     "span-ncp": ((0.55 + 0.75 + 0.625) / 3, {"age": 0.55, "colour": 0.75, "job": 0.625}),
     "precision": ((0.55 + 0.75 + 0.75) / 3, {"age": 0.55, "colour": 0.75, "job": 0.75}),
+    "height": (0.55 + 0.75 + 1.5, {"age": 0.55, "colour": 0.75, "job": 1.5}),
     "certainty": (2.2 + 3 + 4 / 3 + 2, {"age": 2.2, "colour": 3.0, "job": 4 / 3 + 2}),
     "distortion": (12.0, {"age": 4.0, "colour": 4.0, "job": 4.0}),
     # age: (2 * 1/3 + 2)/4; colour: (2 * 1/2 + 2)/4; job: (2 * 1/4 + 2)/4
@@ -68,6 +71,7 @@ WEIGHTED = {
     "ncp": (2 * 0.3 - 0.125) / 3,
     "span-ncp": (2 * 0.3 - 0.125) / 3,
     "precision": (2 * 0.3 - 0.25) / 3,
+    "height": 2 * 0.3 - 0.5,
     "certainty": 2 * 1.2 - 4 / 3,
     "distortion": 2 * 4 - 2,
     "generalised": exp((2 * log(4 / 3) - log(9 / 8)) / 3) - 1,

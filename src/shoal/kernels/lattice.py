@@ -1,0 +1,283 @@
+"""Full-domain groups: rows that a level vector makes equal, made from groups of lower levels."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.kernels.compiled import entry
+from shoal.kernels.rules import Rules, add_row, satisfied
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+SUPPRESSED, SMALL, CLASSES, LARGE, KEPT_SQUARES, SQUARES = range(6)
+"""What `figures` counts: rows in groups that do not hold, and in those that are too small; groups that hold,
+and those that are large enough; the sum of the squared sizes of those that hold; and of all, where each row
+of a group that is too small counts as the least size."""
+
+
+@entry
+def regroup(
+    codes: NDArray[np.unsignedinteger],
+    row: NDArray[np.int32],
+    weight: NDArray[np.int64],
+    key: NDArray[np.uint64],
+    word: NDArray[np.uint64],
+    axis: NDArray[np.int64],
+    old: NDArray[np.int64],
+    new: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    group: NDArray[np.int32],
+    total: NDArray[np.int64],
+    first: NDArray[np.int32],
+    slots: NDArray[np.int32],
+) -> int:
+    """Make groups of groups; return how many there are.
+
+    Parameters
+    ----------
+    codes : uint[n, d]
+        The codes of all rows.
+    row, weight, key
+        Of the groups to begin with: some row, the number of rows, the sum of the words.
+    axis : int64[a]
+        The columns whose level is another now.
+    old, new : int64[a]
+        Where the words of their old and new level begin in ``word``.
+    keys, group, total, first
+        Filled: the sum of words of each new group, the new group of each old one, the number of rows and the
+        first old group of each new one.
+    slots : int32[]
+        Room for a table of twice the groups, rounded up to a power of 2.
+    """
+    bits = 4
+    while (1 << bits) < 2 * weight.size:
+        bits += 1
+    for slot in range(1 << bits):
+        slots[slot] = -1
+    mask = np.uint64((1 << bits) - 1)
+    groups = 0
+    for i in range(weight.size):
+        sum_ = key[i]
+        for a in range(axis.size):
+            code = codes[row[i], axis[a]]
+            sum_ += word[new[a] + code] - word[old[a] + code]
+        place = (sum_ * _GOLDEN) >> np.uint64(64 - bits)
+        while slots[place] >= 0 and keys[slots[place]] != sum_:
+            place = (place + np.uint64(1)) & mask
+        g = slots[place]
+        if g < 0:
+            g = np.int32(groups)
+            slots[place] = g
+            keys[g] = sum_
+            total[g] = 0
+            first[g] = i
+            groups += 1
+        group[i] = g
+        total[g] += weight[i]
+    return groups
+
+
+@entry
+def judge(
+    rules: Rules,
+    group: NDArray[np.int32],
+    count: int,
+    total: NDArray[np.int64],
+    groups: int,
+    keep: bool,
+    most: int,
+    holds: NDArray[np.bool_],
+    chain: NDArray[np.int32],
+    start: NDArray[np.int64],
+    value: NDArray[np.int32],
+    times: NDArray[np.int64],
+) -> None:
+    """Fill ``holds``: whether each group keeps the rules, whose entries are those of the old groups.
+
+    Parameters
+    ----------
+    count
+        Number of old groups.
+    keep
+        Whether to fill ``start``, ``value`` and ``times``: the entries of the new groups.
+    most
+        Once more rows than so many are in groups that do not hold, the others are not looked at, unless their
+        entries are to be kept; they do not hold then.
+    chain : int32[2, ...]
+        Room for the first member of each group and the one after each member.
+    """
+    failing = 0
+    for g in range(groups):
+        holds[g] = total[g] >= rules.size
+        failing += 0 if holds[g] else total[g]
+    for g in range(groups):
+        chain[0, g] = -1
+    for i in range(count - 1, -1, -1):
+        chain[1, i] = chain[0, group[i]]
+        chain[0, group[i]] = i
+    histogram = np.zeros((1, rules.values), np.int64)
+    at = 0
+    for g in range(groups):
+        start[g] = at
+        if not keep and (not holds[g] or failing > most):
+            holds[g] = False
+            continue
+        i = chain[0, g]
+        while i >= 0:
+            add_row(rules, i, histogram, 0)
+            i = chain[1, i]
+        if holds[g] and not satisfied(rules, histogram, 0):
+            holds[g] = False
+            failing += total[g]
+        for v in range(rules.values):
+            if keep and histogram[0, v] > 0:
+                value[at] = v
+                times[at] = histogram[0, v]
+                at += 1
+            histogram[0, v] = 0
+    start[groups] = at
+
+
+@entry
+def figures(
+    total: NDArray[np.int64], holds: NDArray[np.bool_], groups: int, size: int
+) -> NDArray[np.float64]:
+    """Count rows and groups, see `SUPPRESSED` and the others."""
+    found = np.zeros(6)
+    for g in range(groups):
+        rows = np.float64(total[g])
+        found[SQUARES] += rows * max(rows, size)
+        if total[g] < size:
+            found[SMALL] += rows
+        else:
+            found[LARGE] += 1
+        if holds[g]:
+            found[CLASSES] += 1
+            found[KEPT_SQUARES] += rows * rows
+        else:
+            found[SUPPRESSED] += rows
+    return found
+
+
+@entry
+def spared(
+    codes: NDArray[np.unsignedinteger],
+    row: NDArray[np.int32],
+    total: NDArray[np.int64],
+    holds: NDArray[np.bool_],
+    groups: int,
+    amount: NDArray[np.float64],
+    begin: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Per column, the sum over the rows in groups that do not hold of ``amount``, which begins there."""
+    sums = np.zeros(codes.shape[1])
+    for g in range(groups):
+        if not holds[g]:
+            for j in range(codes.shape[1]):
+                sums[j] += total[g] * amount[begin[j] + codes[row[g], j]]
+    return sums
+
+
+@entry
+def surprise(
+    codes: NDArray[np.unsignedinteger],
+    row: NDArray[np.int32],
+    total: NDArray[np.int64],
+    holds: NDArray[np.bool_],
+    groups: int,
+    node: NDArray[np.int64],
+    begin: NDArray[np.int64],
+    nodes: int,
+) -> NDArray[np.float64]:
+    """Per column, the bits that tell the nodes of rows in groups that do not hold from one another."""
+    bits = np.zeros(codes.shape[1])
+    count = np.zeros(nodes)
+    for j in range(codes.shape[1]):
+        rows = 0.0
+        for v in range(nodes):
+            count[v] = 0.0
+        for g in range(groups):
+            if not holds[g]:
+                count[node[begin[j] + codes[row[g], j]]] += total[g]
+                rows += total[g]
+        for v in range(nodes):
+            if count[v] > 0:
+                bits[j] += count[v] * np.log2(rows / count[v])
+    return bits
+
+
+@entry
+def lift(
+    least: NDArray[np.float64], shape: NDArray[np.int64], vector: NDArray[np.int64], value: float, up: bool
+) -> None:
+    """Raise what is known of every vector below ``vector``, or above it, to at least ``value``.
+
+    What is known of the vectors of a lattice of this shape lies in ``least`` in lexicographic order.
+    """
+    d = shape.size
+    now = vector.copy() if up else np.zeros(d, np.int64)
+    first = now.copy()
+    last = shape - 1 if up else vector
+    step = np.ones(d, np.int64)
+    for j in range(d - 2, -1, -1):
+        step[j] = step[j + 1] * shape[j + 1]
+    at = (now * step).sum()
+    run = last[d - 1] - first[d - 1] + 1
+    while True:
+        for i in range(at, at + run):
+            least[i] = max(least[i], value)
+        j = d - 2
+        while j >= 0 and now[j] == last[j]:
+            at -= (now[j] - first[j]) * step[j]
+            now[j] = first[j]
+            j -= 1
+        if j < 0:
+            return
+        now[j] += 1
+        at += step[j]
+
+
+@entry
+def nearest(
+    vectors: NDArray[np.int64], sizes: NDArray[np.int64], count: int, vector: NDArray[np.int64]
+) -> int:
+    """Which of the first ``count`` vectors below ``vector`` has the smallest size; the first is below all."""
+    best = 0
+    for i in range(1, count):
+        if sizes[i] < sizes[best]:
+            below = True
+            for j in range(vector.size):
+                if vectors[i, j] > vector[j]:
+                    below = False
+                    break
+            if below:
+                best = i
+    return best
+
+
+@entry
+def way_up(floor: NDArray[np.float64], shape: NDArray[np.int64], at: int) -> NDArray[np.int64]:
+    """Numbers of vectors from ``at`` to the last: after each the one above it that has the least floor."""
+    d = shape.size
+    level = np.empty(d, np.int64)
+    step = np.empty(d, np.int64)
+    left, size = at, 1
+    steps = 1
+    for j in range(d - 1, -1, -1):
+        level[j] = left % shape[j]
+        left //= shape[j]
+        step[j] = size
+        size *= shape[j]
+        steps += shape[j] - 1 - level[j]
+    way = np.empty(steps, np.int64)
+    way[0] = at
+    for i in range(1, steps):
+        best = -1
+        for j in range(d):
+            if level[j] + 1 < shape[j] and (best < 0 or floor[at + step[j]] < floor[at + step[best]]):
+                best = j
+        level[best] += 1
+        at += step[best]
+        way[i] = at
+    return way
