@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,14 +13,14 @@ from shoal.loss.base import Floats, Measured, by_column, row_sum, weighted_mean
 from shoal.recoding import Cells, Recoding
 
 
-class OfCells:
+class OfCells(ABC):
     """A loss made of what each cell costs: sums over the rows of every column, and a total of those."""
 
     __slots__ = ()
 
+    @abstractmethod
     def per_cell(self, cells: Cells, distinct: int) -> Floats:
         """What each cell costs, of a column of which so many ``distinct`` values occur."""
-        raise NotImplementedError
 
     def whole(self, domain: Domain) -> float:
         """What a cell of a suppressed row costs."""
