@@ -168,18 +168,34 @@ class SavedRecoding:
             if name not in table.names:
                 raise InputError(f"{table.origin}: {unknown('column', name, table.names)}")
         texts, covered = self._texts(table)
+        texts |= {name: table.frame[name] for name in self.unchanged}
         before = None if earlier is None else read(earlier, recipe.reading)
-        kept, found = self._sound(table, texts, covered, before)
-        uncovered = self._uncovered(table, covered)
-        gone = table.rows - kept.size
-        if gone > recipe.suppress * table.rows or kept.size == 0 or not found.holds:
-            raise GoalNotMet(_shortfall(table.rows, int((~covered).sum()), gone, uncovered, recipe.suppress))
-        columns = {
-            name: table.frame[name].gather(kept) if name in self.unchanged else series.gather(kept)
-            for name, series in texts.items()
-        }
-        frame = table.release(columns, kept, recipe.identifier)
-        return Applied(frame, table.rows, gone, uncovered, gone - int((~covered).sum()), found)
+        kept, uncovered = np.flatnonzero(covered), self._uncovered(table, covered)
+        missed = table.rows - kept.size
+        while True:
+            gone = table.rows - kept.size
+            if gone > recipe.suppress * table.rows or kept.size == 0:
+                raise GoalNotMet(_shortfall(table.rows, missed, gone, uncovered, recipe.suppress))
+            columns = {name: series.gather(kept) for name, series in texts.items()}
+            frame = table.release(columns, kept, recipe.identifier)
+            both = self._together(before, read(frame, recipe.reading))
+            roles = (recipe.quasi, recipe.sensitive, recipe.models, self._columns())
+            bad = violating_rows(both, *roles)
+            if not bad.any():
+                return Applied(frame, table.rows, gone, uncovered, gone - missed, verify_table(both, *roles))
+            if not bad[-kept.size :].any():
+                raise GoalNotMet("the earlier release does not satisfy the goal, whatever rows are added")
+            kept = kept[~bad[-kept.size :]]
+
+    def _together(self, earlier: Table | None, later: Table) -> Table:
+        """What an outsider sees of the columns that count."""
+        names = (*self.recipe.quasi, *self.recipe.sensitive)
+        parts = [
+            pl.DataFrame([as_text(part.column(name)) for name in names])
+            for part in (earlier, later)
+            if part is not None
+        ]
+        return Table(pl.concat(parts), Origin("polars"))
 
     def _columns(self) -> dict[str, Column]:
         recipe = self.recipe
@@ -217,27 +233,6 @@ class SavedRecoding:
             ).to_series()
         return texts, covered | composed
 
-    def _sound(
-        self, table: Table, texts: Mapping[str, pl.Series], covered: NDArray[np.bool_], earlier: Table | None
-    ) -> tuple[NDArray[np.int64], Verification]:
-        """The rows that can be released, and what the verifier finds of them (and of the earlier ones)."""
-        recipe, known = self.recipe, self._columns()
-        kept = np.flatnonzero(covered)
-        while True:
-            rows = {
-                name: as_text(texts[name] if name in texts else table.column(name)).gather(kept)
-                for name in (*recipe.quasi, *recipe.sensitive)
-            }
-            first = 0 if earlier is None else earlier.rows
-            if earlier is not None:
-                rows = {name: pl.concat([as_text(earlier.column(name)), rows[name]]) for name in rows}
-            both = Table(pl.DataFrame(rows), Origin("polars"))
-            roles = (recipe.quasi, recipe.sensitive, recipe.models, known)
-            bad = violating_rows(both, *roles)[first:] if both.rows else np.zeros(0, np.bool_)
-            if not bad.any():
-                return kept, verify_table(both, *roles)
-            kept = kept[~bad]
-
     def _uncovered(self, table: Table, covered: NDArray[np.bool_]) -> dict[str, tuple[str, ...]]:
         """Values, by column, that no released value stands for."""
         rows, known = np.flatnonzero(~covered), self._columns()
@@ -258,8 +253,7 @@ def _shortfall(rows: int, uncovered: int, gone: int, values: Mapping[str, Sequen
         reasons.append(f"no class stands for {uncovered}" + (f" (new in column {new})" if new else ""))
     if gone > uncovered:
         reasons.append(f"{gone - uncovered} are in classes that would not satisfy the goal")
-    why = ", and ".join(reasons) or "the earlier release does not satisfy the goal itself"
     return (
-        f"of {rows} rows {why}; a share of {most:g} may be suppressed, so nothing is released: permit more, "
-        "give the earlier release, which the rows may join, or anonymize all rows anew"
+        f"of {rows} rows {', and '.join(reasons)}; a share of {most:g} may be suppressed, so nothing is "
+        "released: permit more, give the earlier release, which the rows may join, or anonymize all rows anew"
     )

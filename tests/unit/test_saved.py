@@ -165,3 +165,9 @@ def test_what_cannot_be_is_said(saved):
     )
     with pytest.raises(RecipeError, match="only a release in classes"):
         matching.saved_recoding()
+
+
+def test_an_earlier_release_that_does_not_hold_cannot_be_joined(saved):
+    broken = anonymized().frame.head(6)
+    with pytest.raises(GoalNotMet, match="the earlier release does not satisfy the goal"):
+        saved.apply(later(*[("n", 22, "ayr", "x")] * 4), earlier=broken)
