@@ -46,6 +46,9 @@ def dictionary(series: pl.Series) -> tuple[pl.Series, NDArray[np.uint32], bool]:
         distinct = distinct.cast(pl.String)
     else:
         distinct = series.drop_nulls().unique()
+        if distinct.dtype.is_float():
+            # -0.0 equals 0.0, and which of them came first must not matter; polars would leave "+ 0.0" out.
+            distinct = pl.Series(distinct.name, distinct.to_numpy() + 0.0, distinct.dtype)
         place = pl.Series(np.arange(len(distinct)), dtype=pl.UInt32)
         number = series.replace_strict(distinct, place).cast(pl.UInt32)  # untouched if there is nothing in it
     return (

@@ -236,6 +236,13 @@ def test_a_release_covers_the_original_and_satisfies_the_goal(table, goal, as_te
     assert min(len(set(values)) for values in classes.values()) >= (goal["l"] or 0)
 
 
+def test_minus_zero_is_zero_whichever_comes_first():
+    for numbers in ([0.0, -0.0, 1.0, 1.0], [-0.0, 0.0, 1.0, 1.0]):
+        frame = pl.DataFrame({"c": numbers})
+        assert anonymize(frame, quasi=["c"], k=4, render="set").frame["c"].to_list() == ["*"] * 4
+        assert str(anonymize(frame, quasi=["c"], k=2).frame["c"].to_list()) == "[0.0, 0.0, 1.0, 1.0]"
+
+
 @settings(max_examples=60)
 @given(tables(), goals(), st.randoms(use_true_random=False), st.sampled_from(["nearest", "greedy"]))
 def test_the_order_of_rows_makes_no_difference(table, goal, random, cut):

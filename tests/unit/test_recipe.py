@@ -100,7 +100,7 @@ def test_defaults_are_left_out():
     assert tomllib.loads(text) == {
         "columns": {"quasi": ["age"]},
         "goal": {"models": ["k(k=2)"]},
-        "search": {"algorithm": "auto", "parameters": {"seconds": 0.6}, "loss": "ncp", "seed": 0},
+        "search": {"algorithm": "auto", "loss": "ncp", "seed": 0},
     }
 
 

@@ -153,7 +153,7 @@ def _reached(model, counts: Counts) -> list[float]:
     if isinstance(model, AlphaK):
         return largest_share(counts, "s").tolist()
     if isinstance(model, TCloseness):
-        return model._distances(counts).tolist()
+        return model.distances(counts).tolist()
     if isinstance(model, RecursiveCL):
         return dominance(counts, "s", model.l).tolist()
     return gains(counts, "s").tolist()

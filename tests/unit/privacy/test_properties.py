@@ -257,7 +257,7 @@ def test_the_distance_is_the_least_work_of_transport(distance, seed):
     cost = np.array([[GROUND[distance](i, j) for j in range(8)] for i in range(8)])
     leave, arrive = np.kron(np.eye(8), np.ones(8)), np.kron(np.ones(8), np.eye(8))
     least = linprog(cost.ravel(), A_eq=np.vstack([leave, arrive]), b_eq=np.concatenate([p, q])).fun
-    found = TCloseness(1, distance, "s")._distances(counts_of(rows))[0]
+    found = TCloseness(1, distance, "s").distances(counts_of(rows))[0]
     assert found == pytest.approx(least, abs=1e-9)
 
 
