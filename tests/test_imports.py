@@ -24,11 +24,10 @@ LAYERS = (
     ("encoding", "building", "recoding", "privacy", "loss"),
     ("exact",),
     ("algorithms",),
-    ("engines",),
     ("verify", "recipe"),
     ("saved",),
     ("report",),
-    ("run", "api"),
+    ("run", "engines", "api"),
     ("risk", "attack", "learn", "compare"),
     ("cli", "studio", "__main__"),
 )

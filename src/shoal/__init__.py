@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from shoal.algorithms import TreeGuided as TreeGuided
     from shoal.api import anonymize as anonymize
     from shoal.api import measure as measure
+    from shoal.api import run as run
     from shoal.api import verify as verify
     from shoal.attack import Attacks as Attacks
     from shoal.attack import attack as attack
@@ -70,7 +71,6 @@ if TYPE_CHECKING:
     from shoal.risk import risk as risk
     from shoal.risk import suggest as suggest
     from shoal.run import Release as Release
-    from shoal.run import run as run
     from shoal.samples import sample as sample
     from shoal.saved import SavedRecoding as SavedRecoding
     from shoal.verify import Verification as Verification
@@ -82,7 +82,7 @@ _ROOMS = {
     "measure": "api",
     "attack": "attack",
     "Attacks": "attack",
-    "run": "run",
+    "run": "api",
     "Release": "run",
     "Recipe": "recipe",
     "Report": "report",

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from shoal.algorithms import ALGORITHMS, Algorithm, Progress, silent
+from shoal.engines import outofcore
 from shoal.errors import RecipeError
 from shoal.hierarchies import Hierarchy, read_hierarchies, read_source
 from shoal.parameters import build, parse_call
 from shoal.privacy import MODELS, Measures, Model, parse_model
 from shoal.recipe import Missing, Recipe
 from shoal.recoding import Render
-from shoal.run import Release, run
+from shoal.run import Release
+from shoal.run import run as run_in_memory
 from shoal.table import Column, ColumnType, ReadOptions
 from shoal.verify import Verification
 from shoal.verify import measure as measure_source
@@ -45,6 +47,8 @@ def anonymize(
     render: Render = "label",
     seed: int = 0,
     threads: int = 0,
+    memory: str | None = None,
+    output: str | Path | None = None,
     on_progress: Progress | None = None,
 ) -> Release:
     """Anonymize a table.
@@ -68,6 +72,11 @@ def anonymize(
         Types that should not be inferred; values of ordered columns in order; how much a column matters.
     missing : "category", "drop" or "error"
         What a missing value is: a value of its own, a reason to drop the row, an error.
+    memory : str, optional
+        For a file larger than memory: about how much there is, as ``"2GB"``. The rows then stay on disk, and
+        the release is written to ``output``; its frame is a lazy one.
+    output : path, optional
+        Where to write the release as well.
     on_progress : callable, optional
         Called with what is being done and how much of it is (0 to 1).
 
@@ -98,8 +107,34 @@ def anonymize(
         render=render,
         seed=seed,
         threads=threads,
+        memory=memory,
+        output=None if output is None else str(output),
     )
     return run(recipe, source, on_progress or silent)
+
+
+def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -> Release:
+    """Carry out a recipe on a table, or on the recipe's own input; write the release if it names an output.
+
+    Nothing is returned or written that the verifier did not find to satisfy the privacy goal. A recipe with a
+    ``memory`` limit is carried out with the rows on disk.
+
+    Parameters
+    ----------
+    source : path, frame or Table, optional
+        What to anonymize; ``recipe.input`` by default.
+    on_progress : callable, optional
+        Called with what is being done and how much of it is (0 to 1). What is being done is a text; where a
+        search has figures to tell, it is a ``Stage``, a text that has ``figures``.
+    """
+    carry_out = run_in_memory if recipe.memory is None else outofcore.run
+    return carry_out(recipe, source, on_progress)
+
+
+def check_engine(recipe: Recipe) -> None:
+    """Refuse a recipe that its engine cannot carry out, before the table is looked at."""
+    if recipe.memory is not None:
+        outofcore.check(recipe)
 
 
 def verify(

@@ -58,11 +58,17 @@ def dictionary(series: pl.Series) -> tuple[pl.Series, NDArray[np.uint32], bool]:
     )
 
 
-def encode(series: pl.Series, column: Column, category_order: CategoryOrder = "frequency") -> Encoded:
+def encode(
+    series: pl.Series,
+    column: Column,
+    category_order: CategoryOrder = "frequency",
+    count: NDArray[np.int64] | None = None,
+) -> Encoded:
     """Encode one quasi-identifier.
 
     Flat categories come in order of frequency, the commonest first and equally common ones by name, so that
-    the order of rows does not matter; ``appearance`` keeps the order in which the rows bring them.
+    the order of rows does not matter; ``appearance`` keeps the order in which the rows bring them. ``count``
+    tells how many rows each value of ``series`` stands for, where that is not one.
     """
     distinct, number, missing = dictionary(series)
     kind, order, lost = column_type(distinct, column)
@@ -75,7 +81,7 @@ def encode(series: pl.Series, column: Column, category_order: CategoryOrder = "f
     if column.hierarchy is not None:
         domain, codes = _tree(distinct, column, missing, warnings)
     elif kind in ("string", "boolean"):
-        domain, codes = _flat(distinct, number, column.name, missing, category_order)
+        domain, codes = _flat(distinct, number, column.name, missing, category_order, count)
     else:
         present = (~distinct.is_in(list(lost))).to_numpy() if lost else np.ones(len(distinct), np.bool_)
         domain, codes = _line(distinct, present, kind, order, column.name, missing)
@@ -155,12 +161,17 @@ def _line(
 
 
 def _flat(
-    distinct: pl.Series, number: NDArray[np.uint32], name: str, missing: bool, category_order: CategoryOrder
+    distinct: pl.Series,
+    number: NDArray[np.uint32],
+    name: str,
+    missing: bool,
+    category_order: CategoryOrder,
+    count: NDArray[np.int64] | None,
 ) -> tuple[Domain, NDArray[np.int64]]:
     """Flat categories; the missing value is one of them."""
     values = pl.concat([distinct, distinct.clear(1)]) if missing else distinct
     if category_order == "frequency":
-        place = -np.bincount(number, minlength=len(values))
+        place = -np.bincount(number, count, len(values))
     else:
         place = np.full(len(values), number.size)
         np.minimum.at(place, number, np.arange(number.size))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,8 +55,22 @@ def whole_path(path: str | Path) -> Iterator[Path]:
             raise
         raise OutputError(f"{path} cannot be written: {_reason(error)}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        _remove(temporary)
         _unfinished.discard(temporary)
+
+
+@contextmanager
+def scratch_folder(beside: Path) -> Iterator[Path]:
+    """Lend a folder beside a file that is to be written, which has the room; it is removed at the end."""
+    target = beside.resolve()
+    folder = target.with_name(f".{target.name[:64]}.{secrets.token_hex(4)}.scratch")
+    _unfinished.add(folder)
+    try:
+        folder.mkdir()
+        yield folder
+    finally:
+        _remove(folder)
+        _unfinished.discard(folder)
 
 
 @contextmanager
@@ -70,7 +85,14 @@ def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
 def discard_unfinished() -> None:
     """Remove all that is still being written, for a process that ends without unwinding its threads."""
     for temporary in tuple(_unfinished):
-        temporary.unlink(missing_ok=True)
+        _remove(temporary)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)  # some thread may still write into it
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _reason(error: Exception) -> str:

@@ -41,13 +41,13 @@ class FrequencyTable:
     weight: NDArray[np.int64]
     """[u]"""
     of_row: NDArray[np.int32]
-    """[n] which weighted row each original row belongs to."""
+    """[n] which weighted row each of the coded rows belongs to."""
     histograms: Histograms
 
     @property
     def rows(self) -> int:
         """Number of original rows."""
-        return self.of_row.size
+        return int(self.weight.sum())
 
     def values(self, column: int, size: int) -> NDArray[np.int64]:
         """How often each of ``size`` codes occurs in a column."""
@@ -56,29 +56,32 @@ class FrequencyTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodedRows:
-    """A table in code space, row by row."""
+    """A table in code space, row by row, or with equal rows counted by others already."""
 
     quasi: tuple[NDArray[np.unsignedinteger], ...]
     sizes: tuple[int, ...]
     """Number of codes of each quasi-identifier."""
     sensitive: tuple[NDArray[np.unsignedinteger], ...] = ()
     sensitive_sizes: tuple[int, ...] = ()
+    count: NDArray[np.int64] | None = None
+    """How many original rows each of these stands for; one each where None. Counted rows stay together."""
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
-        return self.quasi[0].size
+        """Number of original rows."""
+        return self.quasi[0].size if self.count is None else int(self.count.sum())
 
     def collapsed(self) -> FrequencyTable:
         """Equal rows as one weighted row, in lexicographic order."""
         of_row = ranks(self.quasi, self.sizes)
         some_row = np.empty(int(of_row.max()) + 1, np.int64)
         some_row[of_row] = np.arange(of_row.size)
-        weight = np.bincount(of_row)
+        weight = self._sizes(of_row)
         return FrequencyTable(self._matrix(some_row), weight, of_row, self._histograms(of_row, weight.size))
 
     def one_by_one(self, in_order: bool) -> FrequencyTable:
         """Every row with weight 1: in the order of the input, or lexicographically."""
+        assert self.count is None
         order = np.arange(self.rows)
         if not in_order:
             order = np.argsort(ranks(self.quasi, self.sizes), kind="stable")
@@ -92,6 +95,7 @@ class CodedRows:
 
         So they can go to different classes, while the table stays small however many equal rows there are.
         """
+        assert self.count is None
         rank = ranks(self.quasi, self.sizes)
         order = np.lexsort((*self.sensitive, rank))
         weight = np.bincount(rank)
@@ -104,6 +108,10 @@ class CodedRows:
         some_row[of_row] = np.arange(of_row.size)
         pieces = np.bincount(of_row)
         return FrequencyTable(self._matrix(some_row), pieces, of_row, self._histograms(of_row, pieces.size))
+
+    def _sizes(self, number: NDArray[np.int32]) -> NDArray[np.int64]:
+        """How many original rows have each number."""
+        return np.bincount(number) if self.count is None else _sums(number, self.count, 0)
 
     def _matrix(self, rows: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
         dtype = np.uint16 if max(self.sizes) <= 1 << 16 else np.uint32
@@ -119,7 +127,7 @@ class CodedRows:
         for column, offset in zip(self.sensitive, first, strict=False):
             distinct, number = collapse_keys(of_row.astype(np.uint64) * width + column + np.uint64(offset))
             keys.append(distinct)
-            counts.append(np.bincount(number))
+            counts.append(self._sizes(number))
         key, count = np.concatenate(keys), np.concatenate(counts)
         order = np.argsort(key)
         start = np.searchsorted(key[order], np.arange(size + 1, dtype=np.uint64) * width)
@@ -140,6 +148,6 @@ def ranks(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int]) -> NDArr
     return collapse_keys(key)[1]
 
 
-def _sums(code: NDArray[np.unsignedinteger], weight: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def _sums(code: NDArray[np.integer], weight: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     """Exact sums of weights per code."""
     return np.rint(np.bincount(code, weight, size)).astype(np.int64)

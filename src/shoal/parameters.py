@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 _CALL = re.compile(r"\s*([\w-]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _PART = re.compile(r'((?:"[^"]*"|[^,"])*)(?:,|$)')  # up to a comma that is not in quotes
+_BYTES = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt])b\s*", re.IGNORECASE)
 _UNCLEAR = re.compile(r'[,"]|^\s|\s$')
 _WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _KINDS: dict[type, tuple[type, str]] = {
@@ -28,6 +29,14 @@ _KINDS: dict[type, tuple[type, str]] = {
     str: (str, "text"),
 }
 _LISTS = {str: "texts", int: "whole numbers", float: "numbers"}
+
+
+def byte_count(name: str, text: str) -> int:
+    """The number of bytes in a text such as ``2GB`` or ``500 MB``."""
+    match = _BYTES.fullmatch(text)
+    if match is None or float(match[1]) == 0:
+        raise RecipeError(f"{name} is a number with KB, MB, GB or TB, as 2GB, not '{text}'")
+    return int(float(match[1]) * 1000 ** ("KMGT".index(match[2].upper()) + 1))
 
 
 def parse_call(text: str) -> tuple[str, dict[str, str]]:

@@ -18,7 +18,7 @@ from shoal.encoding import CategoryOrder
 from shoal.errors import InputError, RecipeError, quote, unknown
 from shoal.hierarchies import Hierarchy, from_toml, is_ready, to_toml
 from shoal.loss import LOSSES
-from shoal.parameters import build, check, describe, name_of
+from shoal.parameters import build, byte_count, check, describe, name_of
 from shoal.privacy import Model, model_text, parse_model, relocated
 from shoal.recoding import Render
 from shoal.table import ColumnType, ReadOptions, check_delimiter
@@ -69,6 +69,8 @@ class Recipe:
     seed: int = 0
     threads: int = 0
     """Number of threads, 0 for one per core; the result does not depend on it."""
+    memory: str | None = None
+    """Memory to get along with, as ``2GB``: rows then stay on disk. Without a limit where None."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -89,6 +91,8 @@ class Recipe:
     def _check_numbers(self) -> None:
         if not 0 <= self.suppress <= 1:
             raise RecipeError(f"suppress is a share of the rows, from 0 to 1, not {self.suppress}")
+        if self.memory is not None:
+            byte_count("memory", self.memory)
         for name in ("seed", "threads"):
             if getattr(self, name) < 0:
                 raise RecipeError(f"{name} must be 0 or more, not {getattr(self, name)}")
@@ -161,13 +165,13 @@ _SECTIONS: dict[str, tuple[str, ...]] = {
     "table": ("input", "delimiter_in", "encoding", "header", "na", "missing"),
     "columns": (*ROLES, "types", "orders", "hierarchies"),
     "goal": ("models", "suppress"),
-    "search": ("algorithm", "parameters", "loss", "weights", "category_order", "seed", "threads"),
+    "search": ("algorithm", "parameters", "loss", "weights", "category_order", "seed", "threads", "memory"),
     "release": ("output", "render", "delimiter", "safe_csv"),
 }
 _KINDS: dict[tuple[type, str], tuple[str, ...]] = {
     (list, "a list of texts"): (*ROLES, "hierarchies", "models", "na"),
     (dict, "a table"): ("types", "orders", "weights", "parameters"),
-    (str, "text"): ("input", "output", "algorithm", "delimiter_in", "encoding"),
+    (str, "text"): ("input", "output", "algorithm", "delimiter_in", "encoding", "memory"),
     (bool, "true or false"): ("header",),
 }
 _READING = {"delimiter_in": "delimiter", "encoding": "encoding", "header": "header", "na": "na"}

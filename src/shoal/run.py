@@ -79,17 +79,9 @@ class Release:
 
 
 def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -> Release:
-    """Carry out a recipe on a table, or on the recipe's own input; write the release if it names an output.
+    """Carry out a recipe in memory, on a table or its own input; write the release if it names an output.
 
-    Nothing is returned or written that the verifier did not find to satisfy the privacy goal.
-
-    Parameters
-    ----------
-    source : path, frame or Table, optional
-        What to anonymize; ``recipe.input`` by default.
-    on_progress : callable, optional
-        Called with what is being done and how much of it is (0 to 1). What is being done is a text; where a
-        search has figures to tell, it is a ``Stage``, a text that has ``figures``.
+    Whatever ``recipe.memory`` says: `shoal.api.run` chooses between this and other engines.
     """
     clock = Clock(on_progress)
     if recipe.output is not None:
@@ -97,7 +89,7 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
     with clock("read"):
         table = _table(recipe, source)
         subject = prepare(recipe, table)
-    _check_rendering(recipe)
+    check_rendering(recipe)
     with clock("search"):
         proposal = settled(recipe.algorithm.search(subject.problem, on_progress), subject.problem)
     release = released(recipe, table, subject, proposal, clock)
@@ -125,7 +117,7 @@ def released(
     with clock("verify"):
         verification = _verified(recipe, subject, recoding, frame)
         others = tuple(_others(recipe, table, subject, proposal))
-    report = _report(recipe, table, subject, proposal, recoding, verification)
+    report = report_of(recipe, table.rows, subject, proposal, recoding, verification)
     types = {each.domain.name: each.type for each in subject.encoded}
     columns = {
         name: replace(column, type=types.get(name, column.type)) for name, column in subject.columns.items()
@@ -204,54 +196,65 @@ def prepare(recipe: Recipe, table: Table) -> Subject:
             "the model safepub is kept by the algorithm safepub only, with the levels that are to be "
             "released: --algorithm safepub --set levels=age=2,sex=0"
         )
-    for name in (
-        *recipe.quasi,
-        *recipe.sensitive,
-        *recipe.identifier,
-        *recipe.plain,
-        *recipe.types,
-        *recipe.orders,
-    ):
-        if name not in table.names:
-            raise RecipeError(f"{table.origin}: {unknown('column', name, table.names)}")
+    check_names(recipe, table)
     if by_scheme := _by_scheme(recipe):
         _check_scheme(recipe, table)
-    trees = _hierarchies(recipe, table.names)
-    known = _columns(recipe, trees)
+    known = known_columns(recipe, table.names)
     if by_scheme:  # what a value is written as may not depend on the other rows, as numbers would
         known = {name: replace(column, type="string") for name, column in known.items()}
     columns = {name: known[name] for name in recipe.quasi}
     rows = _complete_rows(recipe, table, columns)
     models = for_columns(recipe.models, recipe.sensitive)
-    sensitive = {name: _sensitive_codes(_of(table, name, rows), known[name]) for name in recipe.sensitive}
+    sensitive = {name: sensitive_codes(_of(table, name, rows), known[name]) for name in recipe.sensitive}
     order = recipe.category_order or recipe.algorithm.category_order
     people = read_population(models, recipe.quasi, recipe.reading)
     quasi = {name: _of(table, name, rows) for name in columns}
     people = None if people is None else aligned(people, quasi, columns)
     encoded, population = _encode(quasi, columns, order, people)
-    problem = Problem(
+    coded = CodedRows(
+        tuple(column.codes for column in encoded),
+        tuple(column.domain.size for column in encoded),
+        tuple(codes for codes, _ in sensitive.values()),
+        tuple(int(codes.max(initial=0)) + 1 for codes, _ in sensitive.values()),
+    )
+    scales = {name: scale for name, (_, scale) in sensitive.items()}
+    problem = problem_of(recipe, encoded, coded, scales)
+    problem = replace(problem, population=population, beside=_beside(recipe, table, rows))
+    check_reach(problem)
+    return Subject(problem, encoded, known, rows, cautions(recipe, table.names, encoded, coded.rows), people)
+
+
+def check_names(recipe: Recipe, table: Table) -> None:
+    """Refuse a recipe that names columns which the table does not have."""
+    roles = (*recipe.quasi, *recipe.sensitive, *recipe.identifier, *recipe.plain)
+    for name in (*roles, *recipe.types, *recipe.orders):
+        if name not in table.names:
+            raise RecipeError(f"{table.origin}: {unknown('column', name, table.names)}")
+
+
+def problem_of(
+    recipe: Recipe, encoded: Sequence[Encoded], rows: CodedRows, scales: Mapping[str, Scale]
+) -> Problem:
+    """What a recipe asks of rows in code space."""
+    return Problem(
         domains=tuple(column.domain for column in encoded),
-        rows=CodedRows(
-            tuple(column.codes for column in encoded),
-            tuple(column.domain.size for column in encoded),
-            tuple(codes for codes, _ in sensitive.values()),
-            tuple(int(codes.max(initial=0)) + 1 for codes, _ in sensitive.values()),
-        ),
+        rows=rows,
         sensitive=recipe.sensitive,
-        models=models,
+        models=for_columns(recipe.models, recipe.sensitive),
         loss=recipe.loss,
         weights=np.array([float(recipe.weights.get(name, 1.0)) for name in recipe.quasi]),
         suppress=recipe.suppress,
         seed=recipe.seed,
         threads=recipe.threads or os.cpu_count() or 1,
-        scales={name: scale for name, (_, scale) in sensitive.items()},
-        population=population,
-        beside=_beside(recipe, table, rows),
+        scales=scales,
     )
-    for model in models:
+
+
+def check_reach(problem: Problem) -> None:
+    """Refuse a goal that not even all rows as one class meet."""
+    for model in problem.models:
         if reason := model.within_reach(problem.whole):
             raise GoalNotMet(f"the goal cannot be met: {reason}")
-    return Subject(problem, encoded, known, rows, _warnings(recipe, table, encoded), people)
 
 
 def _beside(recipe: Recipe, table: Table, rows: NDArray[np.int64] | None) -> dict[str, Encoded]:
@@ -283,6 +286,11 @@ def _encode(
         codes.append(both.codes[len(series) :])
     rows = CodedRows(tuple(codes), tuple(column.domain.size for column in encoded))
     return tuple(encoded), rows.collapsed()
+
+
+def known_columns(recipe: Recipe, names: Sequence[str]) -> dict[str, Column]:
+    """What the recipe knows of quasi-identifiers and sensitive columns of a table with columns ``names``."""
+    return _columns(recipe, _hierarchies(recipe, names))
 
 
 def _columns(recipe: Recipe, trees: Mapping[str, Hierarchy]) -> dict[str, Column]:
@@ -344,7 +352,7 @@ def _complete_rows(recipe: Recipe, table: Table, columns: Mapping[str, Column]) 
     return kept
 
 
-def _sensitive_codes(series: pl.Series, column: Column) -> tuple[NDArray[np.uint32], Scale]:
+def sensitive_codes(series: pl.Series, column: Column) -> tuple[NDArray[np.uint32], Scale]:
     """Codes of a sensitive column, where a missing value is a value of its own."""
     if series.dtype == pl.String:
         series = series.replace("", None)  # to a reader an empty text is missing too, and so to the verifier
@@ -353,10 +361,11 @@ def _sensitive_codes(series: pl.Series, column: Column) -> tuple[NDArray[np.uint
     return number.astype(np.uint32)[codes], scale
 
 
-def _warnings(recipe: Recipe, table: Table, encoded: tuple[Encoded, ...]) -> tuple[str, ...]:
+def cautions(recipe: Recipe, names: Sequence[str], encoded: Sequence[Encoded], rows: int) -> tuple[str, ...]:
+    """What the user should know about the columns."""
     warnings = [warning for column in encoded for warning in column.warnings]
     named = {*recipe.quasi, *recipe.sensitive, *recipe.identifier, *recipe.plain}
-    if loose := [name for name in table.names if name not in named]:
+    if loose := [name for name in names if name not in named]:
         warnings.append(
             f"no role was given for {quote(loose)}: kept as they are, so check that they identify nobody"
         )
@@ -364,7 +373,7 @@ def _warnings(recipe: Recipe, table: Table, encoded: tuple[Encoded, ...]) -> tup
         values = np.count_nonzero(np.bincount(column.codes))  # of a tree not every leaf occurs
         if values == 1:
             warnings.append(f"column '{column.domain.name}' has one value only")
-        elif values == column.codes.size:
+        elif values == rows:
             warnings.append(
                 f"column '{column.domain.name}' has a different value in every row: is it an identifier?"
             )
@@ -449,7 +458,7 @@ def _shortfall(recipe: Recipe, subject: Subject, released: Table, found: Verific
     )
 
 
-def _check_rendering(recipe: Recipe) -> None:
+def check_rendering(recipe: Recipe) -> None:
     """A row that need not equal any other may not be written as what is present in its class: itself."""
     if recipe.render not in ("label", "interval") and population_of(recipe.models) is not None:
         raise RecipeError(
@@ -480,20 +489,21 @@ def _verified_by_matching(counted: Verification, problem: Problem, recoding: Rec
     return replace(counted, holds=verdict.holds, models=(verdict,))
 
 
-def _report(
+def report_of(
     recipe: Recipe,
-    table: Table,
+    rows: int,
     subject: Subject,
     proposal: Proposal,
     recoding: Recoding,
     verification: Verification,
 ) -> Report:
+    """What a run on a table of so many ``rows`` did."""
     problem = subject.problem
     plain = LOSSES["ncp"]().measure(recoding, np.ones(len(recipe.quasi)))
     asked = LOSSES[recipe.loss]().measure(recoding, problem.weights)
     return Report(
-        rows=table.rows,
-        dropped_rows=table.rows - problem.rows.rows,
+        rows=rows,
+        dropped_rows=rows - problem.rows.rows,
         suppressed_rows=recoding.suppressed,
         released_rows=verification.rows,
         classes=verification.classes,
@@ -549,7 +559,11 @@ def _formula_warning(recipe: Recipe, frame: Any) -> tuple[str, ...]:
     if recipe.safe_csv or recipe.output is None:
         return ()
     released = read(frame).frame
-    cells = formula_cells(released, released.columns)
+    return formula_warning(formula_cells(released, released.columns))
+
+
+def formula_warning(cells: Mapping[str, int]) -> tuple[str, ...]:
+    """Warn of so many cells per column that a spreadsheet would run."""
     if not cells:
         return ()
     where = ", ".join(f"{count} in '{name}'" for name, count in cells.items())

@@ -114,9 +114,12 @@ def verify_table(
     """Check a table that has been read; ``people`` is the population, if a model compares with one."""
     if not models:
         raise RecipeError("no privacy goal: say what must hold, for example k = 5")
-    counts = count_classes(table, quasi, sensitive, columns, people)
-    concrete = for_columns(models, sensitive)
-    verdicts = tuple(_verdict(model, counts) for model in concrete)
+    return judge(count_classes(table, quasi, sensitive, columns, people), sensitive, models)
+
+
+def judge(counts: Counts, sensitive: Sequence[str], models: Sequence[Model]) -> Verification:
+    """Check classes that have been counted."""
+    verdicts = tuple(_verdict(model, counts) for model in for_columns(models, sensitive))
     return Verification(
         holds=all(verdict.holds for verdict in verdicts),
         rows=int(counts.size.sum()),

@@ -21,7 +21,7 @@ TABLE += "--hierarchies --domains"
 OPTIONS = {
     "anonymize": f"{TABLE} --identifier --plain --types --missing "
     "--algorithm --set --loss --weights --weight --category-order --suppress --render --seed --threads "
-    "-o --output --out-delimiter --safe-csv --recipe-out --report --excerpt --json --quiet --debug",
+    "--memory -o --output --out-delimiter --safe-csv --recipe-out --report --excerpt --json --quiet --debug",
     "verify": f"{TABLE} --recipe --report --json --quiet --debug",
     "run": "--input --output -o --report --excerpt --json --quiet --debug",
     "sample": "-o --rows --seed --hierarchies --quiet --debug",
@@ -51,7 +51,7 @@ TREES = {
     "list": "--debug",
 }
 # Promised as well, but with what they set in motion.
-LATER = ("--engine", "--memory")
+LATER = ("--engine",)
 
 
 def shown(text: str) -> str:

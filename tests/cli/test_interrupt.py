@@ -109,6 +109,19 @@ def test_in_every_phase(start, tmp_path, files, phase, number):
     assert files() == before
 
 
+@pytest.mark.parametrize("phase", ["search", "write", "verify"])
+def test_with_the_rows_on_disk(start, tmp_path, files, phase):
+    before = files()
+    memory = ("--memory", "1GB", "--algorithm", "mondrian")
+    running = start(sys.executable, "-c", PAUSING, phase, *ANONYMIZE, *memory)
+    running.reaches_its_pause()
+    scratch = [path for path in tmp_path.iterdir() if path.is_dir() and path.name.endswith(".scratch")]
+    assert len(scratch) == 1
+    assert (scratch[0] / "keys").exists()
+    running.ends_by(signal.SIGINT)
+    assert files() == before
+
+
 def test_an_older_release_survives(start, tmp_path, files):
     (tmp_path / "release.csv").write_text("the release of yesterday\n")
     before = files()

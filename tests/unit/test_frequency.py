@@ -105,3 +105,24 @@ def test_how_often_a_code_occurs():
 def test_long_domains_take_wider_codes():
     coded = CodedRows((np.array([70_000, 3], np.uint32), np.array([0, 1], np.uint16)), (70_001, 2))
     assert coded.collapsed().codes.tolist() == [[3, 1], [70_000, 0]]
+
+
+def test_counted_rows_collapse_like_the_rows_they_stand_for():
+    rng = np.random.default_rng(3)
+    columns = [rng.integers(0, 4, 300).astype(np.uint16) for _ in range(2)]
+    sensitive = [rng.integers(0, 3, 300).astype(np.uint32) for _ in range(2)]
+    every = CodedRows(tuple(columns), (4, 4), tuple(sensitive), (3, 3))
+    different, count = np.unique(np.stack([*columns, *sensitive], axis=1), axis=0, return_counts=True)
+    counted = CodedRows(
+        tuple(different[:, :2].T.astype(np.uint16)),
+        (4, 4),
+        tuple(different[:, 2:].T.astype(np.uint32)),
+        (3, 3),
+        count,
+    )
+    one, other = every.collapsed(), counted.collapsed()
+    assert counted.rows == every.rows == other.rows == 300
+    assert (one.codes == other.codes).all()
+    assert (one.weight == other.weight).all()
+    for name in ("first", "start", "value", "count"):
+        assert np.array_equal(getattr(one.histograms, name), getattr(other.histograms, name)), name

@@ -46,6 +46,7 @@ def full(tmp_path):
         safe_csv=True,
         seed=7,
         threads=3,
+        memory="2GB",
     )
 
 

@@ -63,11 +63,12 @@ class Auto:
         """Search as the table allows, and say how."""
         if problem.population is not None:
             return _among_people(problem, on_progress)
-        if problem.rows.rows <= _TINY and problem.loss in _EXACT:
+        counted = problem.rows.count is not None  # by an engine for tables that leave time for one pass
+        if not counted and problem.rows.rows <= _TINY and problem.loss in _EXACT:
             return _proved(problem, on_progress)
         trees = any(domain.kind == "tree" for domain in problem.domains)
         seconds = self.seconds or (2.0 if trees else 0.6)
-        if problem.table.weight.size * _SWEEP > seconds:
+        if counted or problem.table.weight.size * _SWEEP > seconds:
             return _one_pass(problem, seconds, trees, on_progress)
         space = Space.of(problem, pieces(problem, every=trims(problem)))
         with worker(on_progress) as run:

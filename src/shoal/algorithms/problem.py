@@ -18,6 +18,7 @@ from shoal.kernels.axes import LEVELS, START, TREE, Axes
 from shoal.kernels.kinds import POPULATION
 from shoal.kernels.rules import Rules, assemble
 from shoal.privacy import Counts, Fitting, Model, Scale, Sensitive
+from shoal.privacy.counts import sums
 from shoal.progress import Progress, silent
 from shoal.recoding import Proposal
 
@@ -82,7 +83,10 @@ class Problem:
         columns = zip(self.sensitive, self.rows.sensitive, strict=True)
         return Counts(
             np.array([self.rows.rows]),
-            {name: Sensitive.of_whole(codes, self.scales.get(name)) for name, codes in columns},
+            {
+                name: Sensitive.of_whole(codes, self.scales.get(name), self.rows.count)
+                for name, codes in columns
+            },
             self._fitting(np.array([self.rows.rows]), self.people),
         )
 
@@ -107,11 +111,12 @@ class Problem:
             Number of groups.
         """
         columns = {}
+        times = None if self.rows.count is None else self.rows.count[row]
         for name, values in zip(self.sensitive, self.rows.sensitive, strict=True):
             whole = self.whole.sensitive[name]
-            found = Sensitive.of_rows(group, values[row].astype(np.int64), whole.scale)
+            found = Sensitive.of_rows(group, values[row].astype(np.int64), whole.scale, times)
             columns[name] = replace(found, reference=whole.whole())
-        size = np.bincount(group, minlength=groups)
+        size = np.bincount(group, minlength=groups) if times is None else sums(group, times, groups)
         counts = Counts(size, columns, self._fitting(size, self._equals(group, row, size)))
         return np.asarray(np.logical_and.reduce([model.suffices(counts) for model in self.models]))
 

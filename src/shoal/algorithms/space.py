@@ -133,10 +133,10 @@ def pieces(problem: Problem, every: bool = False) -> FrequencyTable:
     """The rows, of which so many equal ones stand alone that they can help out in other classes.
 
     With ``every`` all of them do, if there are not too many. In a very large table equal rows stay together:
-    there are always others to help out.
+    there are always others to help out. So do rows that were counted before: nobody could tell them apart.
     """
     table = problem.table
-    if table.weight.size > _MANY or table.rows > 8 * _MANY:
+    if problem.rows.count is not None or table.weight.size > _MANY or table.rows > 8 * _MANY:
         return table
     alone = table.rows if every and table.rows <= _MANY // 2 else 2 * problem.rules(table).size
     return problem.rows.divided(alone)

@@ -123,6 +123,7 @@ def anonymize(
     category_order: o.CategoryOrderName = None,
     seed: o.Seed = 0,
     threads: o.Threads = 0,
+    memory: o.Memory = None,
     output: o.Output = None,
     render: o.RenderName = "label",
     out_delimiter: o.OutDelimiter = None,
@@ -151,14 +152,14 @@ def anonymize(
     from dataclasses import replace
     from time import perf_counter
 
-    from shoal.api import goal
+    from shoal.api import check_engine, goal
+    from shoal.api import run as run_recipe
     from shoal.cli import arguments as a
     from shoal.cli.screen import progress, show
     from shoal.files import whole_file
     from shoal.recipe import Recipe
     from shoal.run import inputs
-    from shoal.run import run as run_recipe
-    from shoal.table import check_writable, read
+    from shoal.table import check_writable, open_stream, read
 
     # What can be refused without the table is refused before it is read, which may take long.
     draft = Recipe(
@@ -179,6 +180,7 @@ def anonymize(
         safe_csv=safe_csv,
         seed=seed,
         threads=threads,
+        memory=memory,
     )
     written = [path for path in (output, recipe_out, recoding_out) if path is not None]
     for path in written:
@@ -187,10 +189,12 @@ def anonymize(
         raise OutputError(f"{written[0]} cannot be two things: the release, its recipe and its recoding")
     a.check_excerpt(excerpt, report)
     a.check_page(report, [*inputs(draft), *written])
+    check_engine(draft)
+    a.check_drawable(report, memory)
     with progress(quiet) as on_progress:
         on_progress("read", 0.0)
         begin = perf_counter()
-        table = read(input, draft.reading)
+        table = read(input, draft.reading) if memory is None else open_stream(input, draft.reading).table()
         seconds = perf_counter() - begin
         role = a.roles_of(table, roles, quasi, sensitive, identifier, plain)
         recipe = replace(
@@ -202,7 +206,7 @@ def anonymize(
             types=a.types_of(table, types, type),
             weights=a.weights_of(role["quasi"], weights, weight),
         )
-        release = run_recipe(recipe, table, on_progress)
+        release = run_recipe(recipe, table if memory is None else input, on_progress)
     if recipe_out:
         with whole_file(recipe_out) as stream:
             stream.write(recipe.to_toml(recipe_out.parent).encode())
@@ -360,11 +364,11 @@ def run(
     """
     from dataclasses import replace
 
-    from shoal.cli.arguments import check_excerpt, check_page
+    from shoal.api import run as run_recipe
+    from shoal.cli.arguments import check_drawable, check_excerpt, check_page
     from shoal.cli.screen import progress, show
     from shoal.recipe import Recipe
     from shoal.run import inputs
-    from shoal.run import run as run_recipe
     from shoal.table import check_writable
 
     settings = Recipe.from_toml(recipe)
@@ -376,6 +380,7 @@ def run(
         check_writable(settings.output, [recipe])
     check_excerpt(excerpt, report)
     check_page(report, [recipe, *inputs(settings), *([Path(settings.output)] if settings.output else [])])
+    check_drawable(report, settings.memory)
     with progress(quiet) as on_progress:
         release = run_recipe(settings, on_progress=on_progress)
     if report:

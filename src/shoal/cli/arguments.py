@@ -42,6 +42,12 @@ def check_excerpt(excerpt: bool, report: Path | None) -> None:
         raise RecipeError("--excerpt shows rows of the original in the page of --report: name that as well")
 
 
+def check_drawable(report: Path | None, memory: str | None) -> None:
+    """A page is drawn from the rows."""
+    if report is not None and memory is not None:
+        raise RecipeError("--report draws from the rows, which --memory leaves on disk: give one of them")
+
+
 def split(text: str) -> list[str]:
     """The parts of a comma-separated text."""
     return [part.strip() for part in text.split(",") if part.strip()]

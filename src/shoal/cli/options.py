@@ -216,6 +216,16 @@ Threads = Annotated[
         "--threads", panel=SEARCH, metavar="N", help="0 for one per core; the release is the same for any."
     ),
 ]
+Memory = Annotated[
+    str | None,
+    option(
+        "--memory",
+        panel=SEARCH,
+        metavar="2GB",
+        help="For Parquet or CSV larger than memory: leave the rows on disk, and get along with about this "
+        "much. Takes auto, hilbert, mondrian or peel, and an --output.",
+    ),
+]
 Output = Annotated[
     Path | None,
     option(

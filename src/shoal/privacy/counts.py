@@ -38,17 +38,31 @@ class Sensitive:
 
     @classmethod
     def of_rows(
-        cls, class_of: NDArray[np.integer], value: NDArray[np.integer], scale: Scale | None = None
+        cls,
+        class_of: NDArray[np.integer],
+        value: NDArray[np.integer],
+        scale: Scale | None = None,
+        times: NDArray[np.int64] | None = None,
     ) -> Sensitive:
-        """Count the values of rows, given the class and the value of each."""
+        """Count the values of rows, given the class and the value of each, and how often it is there."""
         width = int(value.max(initial=0)) + 1
-        key, count = np.unique(class_of.astype(np.int64) * width + value, return_counts=True)
+        pair = class_of.astype(np.int64) * width + value
+        if times is None:
+            key, count = np.unique(pair, return_counts=True)
+        else:
+            key, number = np.unique(pair, return_inverse=True)
+            count = sums(number, times)
         return cls(key // width, key % width, count, scale or Scale())
 
     @classmethod
-    def of_whole(cls, value: NDArray[np.integer], scale: Scale | None = None) -> Sensitive:
+    def of_whole(
+        cls,
+        value: NDArray[np.integer],
+        scale: Scale | None = None,
+        times: NDArray[np.int64] | None = None,
+    ) -> Sensitive:
         """Count the values of rows that are one class."""
-        count = np.bincount(value)
+        count = np.bincount(value) if times is None else sums(value, times)
         present = np.flatnonzero(count)
         return cls(np.zeros_like(present), present, count[present], scale or Scale())
 

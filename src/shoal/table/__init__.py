@@ -4,8 +4,9 @@ from shoal.table.columns import Column
 from shoal.table.delimited import check_delimiter
 from shoal.table.frames import Origin, Table, as_text
 from shoal.table.readers import ReadOptions, read
+from shoal.table.streams import Stream, check_streamable, open_stream, write_batches, written_as
 from shoal.table.types import TYPE_CODES, ColumnType, Inference, infer_type, ordered_values, parse
-from shoal.table.writers import check_writable, formula_cells, write
+from shoal.table.writers import check_writable, formula_cells, formula_rows, neutralised, write
 
 __all__ = [
     "TYPE_CODES",
@@ -14,14 +15,21 @@ __all__ = [
     "Inference",
     "Origin",
     "ReadOptions",
+    "Stream",
     "Table",
     "as_text",
     "check_delimiter",
+    "check_streamable",
     "check_writable",
     "formula_cells",
+    "formula_rows",
     "infer_type",
+    "neutralised",
+    "open_stream",
     "ordered_values",
     "parse",
     "read",
     "write",
+    "write_batches",
+    "written_as",
 ]

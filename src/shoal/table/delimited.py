@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,36 +23,77 @@ _SAMPLE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class Delimited:
-    """Delimited text that was read: every column a String, and how rows and cells were told apart."""
-
-    frame: pl.DataFrame
-    delimiter: str
-    newline: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class Layout:
     """What the scanner found out about a text, or about the beginning of one."""
 
     delimiter: str
     newline: str
     state: NDArray[np.int64]
+    names: list[str] = field(default_factory=list)
+    line_end: str = ""
 
     def __getitem__(self, slot: int) -> int:
         return int(self.state[slot])
 
     @property
     def columns(self) -> int:
+        """Number of columns."""
         return self[kernel.EXPECTED]
 
     @property
     def regular(self) -> bool:
+        """Whether all rows have equally many fields, and several."""
         return self.columns > 1 and self[kernel.PROBLEM] == kernel.NOTHING
 
+    @property
+    def rows(self) -> int:
+        """Number of rows, with those of the header."""
+        return self[kernel.ROWS]
 
-def read_delimited(path: Path, text: Text, delimiter: str | None, header: bool) -> Delimited:
-    """Read ``text``, the content of ``path``, once all rows are known to have equally many fields."""
+    def reading(self, header: bool) -> dict[str, Any]:
+        """The settings by which polars reads every cell as it stands, after the header if there is one."""
+        return {
+            "has_header": False,
+            "skip_lines": self[kernel.FIRST_LINES if header else kernel.SKIPPED],
+            "schema": dict.fromkeys(numbered(self.columns), pl.String),
+            "separator": self.delimiter,
+            "quote_char": '"' if self[kernel.QUOTED_CELLS] else None,
+            "eol_char": self.newline,
+            "glob": False,
+        }
+
+
+def read_delimited(path: Path, text: Text, layout: Layout, header: bool) -> pl.DataFrame:
+    """Read ``text``, the content of ``path``; every column is a String."""
+    frame = pl.read_csv(text.payload, **layout.reading(header))
+    rows = layout.rows - header
+    if frame.height < rows:
+        raise _lost(path, rows, frame.height)
+    frame.columns = layout.names
+    return frame.head(rows)  # what follows are blank lines at the end
+
+
+def read_batches(
+    path: Path, text: Text, layout: Layout, header: bool, columns: Sequence[str], size: int
+) -> Iterator[pl.DataFrame]:
+    """Read some columns of what `read_delimited` reads, about ``size`` rows at a time."""
+    cells = pl.scan_csv(text.payload, **layout.reading(header))
+    chosen = cells.select(pl.nth([layout.names.index(name) for name in columns]))
+    rows, seen = layout.rows - header, 0
+    for batch in chosen.collect_batches(chunk_size=size, maintain_order=True):
+        batch.columns = list(columns)
+        yield batch.head(rows - seen)
+        seen = min(seen + batch.height, rows)
+    if seen < rows:
+        raise _lost(path, rows, seen)
+
+
+def _lost(path: Path, rows: int, found: int) -> InternalError:
+    return InternalError(f"{path} has {rows} rows, of which only {found} could be read")
+
+
+def find_layout(path: Path, text: Text, delimiter: str | None, header: bool) -> Layout:
+    """How rows and cells of ``text`` are told apart, once all rows are known to have equally many fields."""
     sample = text.head(_SAMPLE)
     newline = "\r" if b"\r" in sample and b"\n" not in sample else "\n"
     found = _detect(sample, newline)
@@ -61,9 +103,7 @@ def read_delimited(path: Path, text: Text, delimiter: str | None, header: bool) 
     _check(path, layout, header)
     first = text.head(layout[kernel.FIRST_BYTES])
     names = _names(path, layout, first) if header else numbered(layout.columns)
-    frame = _rows(path, text.payload, layout, header)
-    frame.columns = names
-    return Delimited(frame, layout.delimiter, "\r\n" if first.endswith(b"\r\n") else newline)
+    return replace(layout, names=names, line_end="\r\n" if first.endswith(b"\r\n") else newline)
 
 
 def check_delimiter(delimiter: str) -> str:
@@ -76,7 +116,7 @@ def check_delimiter(delimiter: str) -> str:
     return char
 
 
-def _scan(chunks: Iterable[bytes | memoryview], delimiter: str, newline: str, whole: bool = True) -> _Layout:
+def _scan(chunks: Iterable[bytes | memoryview], delimiter: str, newline: str, whole: bool = True) -> Layout:
     state = kernel.new_state()
     for chunk in chunks:
         kernel.scan(np.frombuffer(chunk, np.uint8), ord(delimiter), ord(newline), state)
@@ -84,10 +124,10 @@ def _scan(chunks: Iterable[bytes | memoryview], delimiter: str, newline: str, wh
             break
     if whole:
         kernel.finish(state)
-    return _Layout(delimiter, newline, state)
+    return Layout(delimiter, newline, state)
 
 
-def _detect(sample: bytes, newline: str) -> _Layout:
+def _detect(sample: bytes, newline: str) -> Layout:
     """Return the layout in which all rows of the sample have equally many fields, or else the most rows."""
     whole = len(sample) < _SAMPLE
     *usual, space = [_scan([sample], char, newline, whole) for char in (*_DELIMITERS, " ")]
@@ -99,14 +139,14 @@ def _detect(sample: bytes, newline: str) -> _Layout:
     return max(several, key=lambda layout: layout[kernel.ROWS], default=usual[-1])
 
 
-def _better_delimiter(path: Path, given: str, found: _Layout) -> str:
+def _better_delimiter(path: Path, given: str, found: Layout) -> str:
     return (
         f"{path} has one column with the delimiter {given!r} and {found.columns} with {found.delimiter!r}: "
         "leave the delimiter out or give that one"
     )
 
 
-def _check(path: Path, layout: _Layout, header: bool) -> None:
+def _check(path: Path, layout: Layout, header: bool) -> None:
     if layout[kernel.PROBLEM]:
         raise InputError(f"{path}: line {layout[kernel.PROBLEM_LINE]} {_problem(layout, header)}")
     if layout.columns == 0:
@@ -120,7 +160,7 @@ def _check(path: Path, layout: _Layout, header: bool) -> None:
         )
 
 
-def _problem(layout: _Layout, header: bool) -> str:
+def _problem(layout: Layout, header: bool) -> str:
     match layout[kernel.PROBLEM]:
         case kernel.RAGGED:
             found = f"has {_fields(layout[kernel.FOUND])}" if layout[kernel.FOUND] else "is blank"
@@ -142,28 +182,8 @@ def numbered(count: int) -> list[str]:
     return [f"column_{number}" for number in range(1, count + 1)]
 
 
-def _names(path: Path, layout: _Layout, first: bytes) -> list[str]:
-    names = [name or "" for name in _cells(first, layout, layout[kernel.SKIPPED]).row(0)]
+def _names(path: Path, layout: Layout, first: bytes) -> list[str]:
+    cells = pl.read_csv(first, **layout.reading(header=False))
+    names = [name or "" for name in cells.row(0)]
     check_names(str(path), names)
     return names
-
-
-def _rows(path: Path, payload: Path | bytes, layout: _Layout, header: bool) -> pl.DataFrame:
-    frame = _cells(payload, layout, layout[kernel.FIRST_LINES if header else kernel.SKIPPED])
-    rows = layout[kernel.ROWS] - header
-    if frame.height < rows:
-        raise InternalError(f"{path} has {rows} rows, of which only {frame.height} could be read")
-    return frame.head(rows)  # what follows are blank lines at the end
-
-
-def _cells(payload: Path | bytes, layout: _Layout, skip: int) -> pl.DataFrame:
-    return pl.read_csv(
-        payload,
-        has_header=False,
-        skip_lines=skip,
-        schema=dict.fromkeys(numbered(layout.columns), pl.String),
-        separator=layout.delimiter,
-        quote_char='"' if layout[kernel.QUOTED_CELLS] else None,
-        eol_char=layout.newline,
-        glob=False,
-    )

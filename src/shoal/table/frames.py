@@ -133,12 +133,17 @@ def check_names(source: str, names: Sequence[str]) -> None:
 
 def check_columns(source: str, frame: pl.DataFrame) -> None:
     """Raise an error unless ``frame`` has rows and all its columns hold single values."""
-    check_names(source, frame.columns)
-    if bad := [name for name, dtype in frame.schema.items() if not _holds_values(dtype)]:
-        kind = frame.schema[bad[0]]
-        raise InputError(f"{source}: not plain values but {kind} in {quote(bad)}; flatten or leave that out")
+    check_schema(source, frame.schema)
     if frame.height == 0:
         raise InputError(f"{source} has columns but no rows")
+
+
+def check_schema(source: str, schema: pl.Schema) -> None:
+    """Raise an error unless all columns have names and hold single values."""
+    check_names(source, schema.names())
+    if bad := [name for name, dtype in schema.items() if not _holds_values(dtype)]:
+        kind = schema[bad[0]]
+        raise InputError(f"{source}: not plain values but {kind} in {quote(bad)}; flatten or leave that out")
 
 
 def _holds_values(dtype: pl.DataType) -> bool:

@@ -13,7 +13,7 @@ from typing import IO, Any
 import polars as pl
 
 from shoal.errors import InputError, quote
-from shoal.table.delimited import check_delimiter, numbered, read_delimited
+from shoal.table.delimited import Layout, check_delimiter, find_layout, numbered, read_delimited
 from shoal.table.encodings import Text, load
 from shoal.table.formats import Compression, chunks, explained, needs, sniff
 from shoal.table.frames import Origin, Table, check_columns, check_names, from_native
@@ -70,7 +70,8 @@ def read(source: object, options: ReadOptions = _DEFAULTS) -> Table:
     return Table(frame, origin, options.na)
 
 
-def _read_path(path: Path, options: ReadOptions) -> tuple[pl.DataFrame, Origin]:
+def check_file(path: Path) -> None:
+    """Raise an InputError unless ``path`` is a file with something in it."""
     with explained(path):
         size = path.stat().st_size
     if path.is_dir():
@@ -79,6 +80,10 @@ def _read_path(path: Path, options: ReadOptions) -> tuple[pl.DataFrame, Origin]:
         raise InputError(f"{path} is not a regular file; save its content to a file first")
     if size == 0:
         raise InputError(f"{path} is empty")
+
+
+def _read_path(path: Path, options: ReadOptions) -> tuple[pl.DataFrame, Origin]:
+    check_file(path)
     format, compression = sniff(path)
     if format == "text":
         return _read_text(path, compression, options)
@@ -95,19 +100,26 @@ def _read_text(
     path: Path, compression: Compression | None, options: ReadOptions
 ) -> tuple[pl.DataFrame, Origin]:
     text = load(path, compression, options.encoding)
-    found = read_delimited(path, text, options.delimiter, options.header)
-    origin = Origin(
+    layout = find_layout(path, text, options.delimiter, options.header)
+    frame = read_delimited(path, text, layout, options.header)
+    return frame, text_origin(path, text, layout, options.header, compression)
+
+
+def text_origin(
+    path: Path, text: Text, layout: Layout, header: bool, compression: Compression | None = None
+) -> Origin:
+    """What there is to say of delimited text."""
+    return Origin(
         "path",
         path=path,
         format="text",
         compression=compression,
-        delimiter=found.delimiter,
+        delimiter=layout.delimiter,
         encoding=text.encoding,
         bom=text.bom,
-        newline=found.newline,
-        header=options.header,
+        newline=layout.line_end,
+        header=header,
     )
-    return found.frame, origin
 
 
 def _content(path: Path, compression: Compression | None) -> IO[bytes]:

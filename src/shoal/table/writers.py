@@ -12,7 +12,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shoal.errors import InputError, OutputError
 from shoal.files import check_target, whole_file
@@ -64,9 +66,9 @@ def write(
     table = _to_write(frame)
     format, compression = by_suffix(target)
     if safe_csv and format == "text":
-        table = _neutralised(table)
+        table = neutralised(table)
     with whole_file(target) as raw, _compressed(raw, compression) as stream:
-        _PUT[format](table, stream, _layout(target, like, delimiter))
+        _PUT[format](table, stream, layout_of(target, like, delimiter))
 
 
 def check_writable(path: str | Path, forbidden: Iterable[Path] = (), *, table: bool = True) -> None:
@@ -99,12 +101,18 @@ def formula_cells(frame: pl.DataFrame, columns: Iterable[str]) -> dict[str, int]
     return {name: count for name, count in counts.items() if count}
 
 
+def formula_rows(values: pl.Series, times: NDArray[np.int64]) -> int:
+    """In how many rows a spreadsheet would run the value, where each stands for so many of them."""
+    return int(times[_runs(values).to_numpy()].sum()) if values.dtype == pl.String else 0
+
+
 def _runs(column: pl.Series) -> pl.Series:
     text = unpatterned(column).cast(pl.String)
     return (text.str.contains(_FORMULA) & ~text.str.contains(NUMBER)).fill_null(False)
 
 
-def _neutralised(table: pl.DataFrame) -> pl.DataFrame:
+def neutralised(table: pl.DataFrame) -> pl.DataFrame:
+    """Put an apostrophe before cells that a spreadsheet would run as a formula."""
     found = [table.get_column(name) for name in formula_cells(table, table.columns)]
     return table.with_columns(_quoted(column.cast(pl.String), _runs(column)) for column in found)
 
@@ -134,7 +142,7 @@ def _modules(path: Path) -> Iterator[tuple[str, str]]:
         yield "zstandard", "zstandard"
 
 
-def _layout(path: Path, like: Origin | None, delimiter: str | None) -> Origin:
+def layout_of(path: Path, like: Origin | None, delimiter: str | None) -> Origin:
     """Return how to write delimited text: as told, as the name says, as the input was."""
     origin = like if like is not None and like.format == "text" else Origin("path")
     is_tsv = ".tsv" in (suffix.lower() for suffix in path.suffixes[-2:])
@@ -143,18 +151,23 @@ def _layout(path: Path, like: Origin | None, delimiter: str | None) -> Origin:
 
 
 def _put_text(table: pl.DataFrame, stream: IO[bytes], layout: Origin) -> None:
-    # A missing value alone on its line would be a blank line, which at the end of a file is nothing.
-    missing = '""' if table.width == 1 else ""
+    starts = range(0, max(table.height, 1), _BATCH)
+    put_text((table.slice(start, _BATCH) for start in starts), stream, layout)
+
+
+def put_text(batches: Iterable[pl.DataFrame], stream: IO[bytes], layout: Origin) -> None:
+    """Write delimited text, batch by batch."""
     encoder = codecs.getincrementalencoder(layout.encoding)()
     stream.write(encoder.encode("\ufeff" * layout.bom))
-    for start in range(0, max(table.height, 1), _BATCH):
+    for at, table in enumerate(batches):
         batch = BytesIO()
-        table.slice(start, _BATCH).write_csv(
+        table.write_csv(
             batch,
             separator=layout.delimiter,
             line_terminator=layout.newline,
-            include_header=start == 0 and layout.header,
-            null_value=missing,
+            include_header=at == 0 and layout.header,
+            # A missing value alone on its line would be a blank line, which at the end of a file is nothing.
+            null_value='""' if table.width == 1 else "",
         )
         stream.write(batch.getbuffer() if layout.encoding == "utf-8" else _encoded(encoder, batch, layout))
 
