@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from shoal.algorithms import ALGORITHMS, Algorithm, Progress, silent
-from shoal.engines import outofcore
 from shoal.errors import RecipeError
 from shoal.hierarchies import Hierarchy, read_hierarchies, read_source
 from shoal.parameters import build, parse_call
@@ -127,13 +126,18 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
         Called with what is being done and how much of it is (0 to 1). What is being done is a text; where a
         search has figures to tell, it is a ``Stage``, a text that has ``figures``.
     """
-    carry_out = run_in_memory if recipe.memory is None else outofcore.run
-    return carry_out(recipe, source, on_progress)
+    if recipe.memory is None:
+        return run_in_memory(recipe, source, on_progress)
+    from shoal.engines import outofcore  # noqa: PLC0415  few need it
+
+    return outofcore.run(recipe, source, on_progress)
 
 
 def check_engine(recipe: Recipe) -> None:
     """Refuse a recipe that its engine cannot carry out, before the table is looked at."""
     if recipe.memory is not None:
+        from shoal.engines import outofcore  # noqa: PLC0415  few need it
+
         outofcore.check(recipe)
 
 

@@ -21,7 +21,7 @@ from shoal.loss import LOSSES
 from shoal.parameters import build, byte_count, check, describe, name_of
 from shoal.privacy import Model, model_text, parse_model, relocated
 from shoal.recoding import Render
-from shoal.table import ColumnType, ReadOptions, check_delimiter
+from shoal.table import Column, ColumnType, ReadOptions, check_delimiter
 
 ROLES = ("quasi", "sensitive", "identifier", "plain")
 Missing = Literal["category", "drop", "error"]
@@ -118,6 +118,13 @@ class Recipe:
                     twice = "twice" if seen[column] == role else f"both {seen[column]} and {role}"
                     raise RecipeError(f"column '{column}' is named {twice}: give each column one role")
                 seen[column] = role
+
+    def columns(self, trees: Mapping[str, Hierarchy]) -> dict[str, Column]:
+        """What it knows of quasi-identifiers and sensitive columns, with the hierarchies that were read."""
+        return {
+            name: Column(name, self.types.get(name), self.orders.get(name), trees.get(name), self.reading.na)
+            for name in (*self.quasi, *self.sensitive)
+        }
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Recipe:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain, repeat
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -118,13 +119,9 @@ def released(
         verification = _verified(recipe, subject, recoding, frame)
         others = tuple(_others(recipe, table, subject, proposal))
     report = report_of(recipe, table.rows, subject, proposal, recoding, verification)
-    types = {each.domain.name: each.type for each in subject.encoded}
-    columns = {
-        name: replace(column, type=types.get(name, column.type)) for name, column in subject.columns.items()
-    }
     evidence = Evidence(recipe, table, recoding, frame, subject.columns, subject.rows)
     report = replace(report, evidence=evidence)
-    return Release(frame, report, recipe, table, (frame, *others), recoding, columns)
+    return Release(frame, report, recipe, table, (frame, *others), recoding, subject.typed())
 
 
 def inputs(recipe: Recipe, source: Path | None = None) -> list[Path]:
@@ -177,6 +174,13 @@ class Subject:
     warnings: tuple[str, ...]
     people: Table | None
     """The population, if a model compares with one."""
+
+    def typed(self) -> dict[str, Column]:
+        """What is known of the columns, with the types that were inferred."""
+        types = {each.domain.name: each.type for each in self.encoded}
+        return {
+            name: replace(column, type=types.get(name, column.type)) for name, column in self.columns.items()
+        }
 
 
 def _table(recipe: Recipe, source: object) -> Table:
@@ -290,16 +294,7 @@ def _encode(
 
 def known_columns(recipe: Recipe, names: Sequence[str]) -> dict[str, Column]:
     """What the recipe knows of quasi-identifiers and sensitive columns of a table with columns ``names``."""
-    return _columns(recipe, _hierarchies(recipe, names))
-
-
-def _columns(recipe: Recipe, trees: Mapping[str, Hierarchy]) -> dict[str, Column]:
-    """What the recipe knows of quasi-identifiers and sensitive columns."""
-    types, orders, na = recipe.types, recipe.orders, recipe.reading.na
-    return {
-        name: Column(name, types.get(name), orders.get(name), trees.get(name), na)
-        for name in (*recipe.quasi, *recipe.sensitive)
-    }
+    return recipe.columns(_hierarchies(recipe, names))
 
 
 def _of(table: Table, name: str, rows: NDArray[np.int64] | None) -> pl.Series:
@@ -318,7 +313,7 @@ def known_to_all(recipe: Recipe, names: Sequence[str], always: bool = False) -> 
         or population_of(recipe.models) is not None
         or any(getattr(model, "distance", None) == "hierarchical" for model in recipe.models)
     )
-    return _columns(recipe, _hierarchies(recipe, names) if needed else {})
+    return recipe.columns(_hierarchies(recipe, names) if needed else {})
 
 
 def _hierarchies(recipe: Recipe, names: Sequence[str]) -> Mapping[str, Hierarchy]:
@@ -438,18 +433,23 @@ def _verified(recipe: Recipe, subject: Subject, recoding: Recoding, frame: Any) 
     if _by_matching(recipe):
         verification = _verified_by_matching(verification, subject.problem, recoding)
     if not verification.holds:
-        raise GoalNotMet(_shortfall(recipe, subject, released, verification))
+        raise GoalNotMet(shortfall(verification, _because(recipe, subject, released, verification)))
     return verification
 
 
-def _shortfall(recipe: Recipe, subject: Subject, released: Table, found: Verification) -> str:
-    """Which models do not hold, how near they came, and which classes stand in the way."""
+def _because(recipe: Recipe, subject: Subject, released: Table, found: Verification) -> Iterator[str]:
+    """For each verdict, which classes stand in its way, if any do."""
     models = for_columns(recipe.models, recipe.sensitive)
-    pairs = zip(models, found.models, strict=False)  # by matching there is one verdict for all
+    for model, verdict in zip(models, found.models, strict=False):  # by matching there is one verdict for all
+        roles = (recipe.quasi, recipe.sensitive, model, subject.columns, subject.people)
+        yield "" if verdict.holds else f", because of {in_the_way(released, *roles)}"
+
+
+def shortfall(found: Verification, because: Iterable[str] = ()) -> str:
+    """Which models do not hold, how near they came and, verdict by verdict, because of what."""
     short = [
-        f"{verdict.name} asked {verdict.asked}, reached {achieved_text(verdict.achieved)}, because of "
-        + in_the_way(released, recipe.quasi, recipe.sensitive, model, subject.columns, subject.people)
-        for model, verdict in pairs
+        f"{verdict.name} asked {verdict.asked}, reached {achieved_text(verdict.achieved)}{why}"
+        for verdict, why in zip(found.models, chain(because, repeat("")), strict=False)
         if not verdict.holds
     ]
     return (

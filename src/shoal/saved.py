@@ -167,6 +167,7 @@ class SavedRecoding:
         for name in (*recipe.quasi, *recipe.sensitive):
             if name not in table.names:
                 raise InputError(f"{table.origin}: {unknown('column', name, table.names)}")
+        known = recipe.columns(recipe.trees)
         texts, covered = self._texts(table)
         texts |= {name: table.frame[name] for name in self.unchanged}
         before = None if earlier is None else read(earlier, recipe.reading)
@@ -179,13 +180,14 @@ class SavedRecoding:
             columns = {name: series.gather(kept) for name, series in texts.items()}
             frame = table.release(columns, kept, recipe.identifier)
             both = self._together(before, read(frame, recipe.reading))
-            roles = (recipe.quasi, recipe.sensitive, recipe.models, self._columns())
-            bad = violating_rows(both, *roles)
-            if not bad.any():
-                return Applied(frame, table.rows, gone, uncovered, gone - missed, verify_table(both, *roles))
-            if not bad[-kept.size :].any():
+            roles = (recipe.quasi, recipe.sensitive, recipe.models, known)
+            found = verify_table(both, *roles)
+            if found.holds:
+                return Applied(frame, table.rows, gone, uncovered, gone - missed, found)
+            good = ~violating_rows(both, *roles)[-kept.size :]
+            if good.all():
                 raise GoalNotMet("the earlier release does not satisfy the goal, whatever rows are added")
-            kept = kept[~bad[-kept.size :]]
+            kept = kept[good]
 
     def _together(self, earlier: Table | None, later: Table) -> Table:
         """What an outsider sees of the columns that count."""
@@ -197,25 +199,14 @@ class SavedRecoding:
         ]
         return Table(pl.concat(parts), Origin("polars"))
 
-    def _columns(self) -> dict[str, Column]:
-        recipe = self.recipe
-        return {
-            name: Column(
-                name,
-                recipe.types.get(name),
-                recipe.orders.get(name),
-                recipe.trees.get(name),
-                recipe.reading.na,
-            )
-            for name in (*recipe.quasi, *recipe.sensitive)
-        }
-
     def _texts(self, table: Table) -> tuple[dict[str, pl.Series], NDArray[np.bool_]]:
         """What is written for every row, and which rows there is something for."""
         quasi = self.recipe.quasi
         people = Table(pl.DataFrame([table.column(name) for name in quasi]), Origin("polars"))
         classes = Table(self.cells, Origin("polars"))
-        fits = who_fits(classes, quasi, people, self._columns(), every_value_occurs=False)
+        fits = who_fits(
+            classes, quasi, people, self.recipe.columns(self.recipe.trees), every_value_occurs=False
+        )
         order = np.lexsort((fits.class_of, self.loss[fits.class_of], fits.person))
         best = np.full(fits.people, -1, np.int64)
         best[fits.person[order][::-1]] = fits.class_of[order][::-1]
@@ -235,7 +226,7 @@ class SavedRecoding:
 
     def _uncovered(self, table: Table, covered: NDArray[np.bool_]) -> dict[str, tuple[str, ...]]:
         """Values, by column, that no released value stands for."""
-        rows, known = np.flatnonzero(~covered), self._columns()
+        rows, known = np.flatnonzero(~covered), self.recipe.columns(self.recipe.trees)
         found = {}
         for name in self.recipe.quasi if rows.size else ():
             values = table.column(name).gather(rows).unique(maintain_order=True)

@@ -15,7 +15,7 @@ from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.peel import peeled
 from shoal.algorithms.problem import Problem, Progress, silent
 from shoal.algorithms.refine import Partition, check_budget
-from shoal.algorithms.space import Run, Space, carried, pieces, sound, trims, worker
+from shoal.algorithms.space import Run, Space, carried, pieces, sound, worker
 from shoal.encoding import CategoryOrder
 from shoal.loss import LOSSES
 from shoal.parameters import check
@@ -70,7 +70,7 @@ class Auto:
         seconds = self.seconds or (2.0 if trees else 0.6)
         if counted or problem.table.weight.size * _SWEEP > seconds:
             return _one_pass(problem, seconds, trees, on_progress)
-        space = Space.of(problem, pieces(problem, every=trims(problem)))
+        space = Space.of(problem, pieces(problem, every=problem.trims))
         with worker(on_progress) as run:
             starts = dict(_starts(problem, space, seconds, run, on_progress))
             return _best(problem, space, seconds, starts, run, on_progress)
@@ -98,7 +98,7 @@ def _starts(
     yield "mondrian", greedy
     # Along a tree's leaves a curve jumps more than it stays, and it knows nothing of sensitive values.
     if space.measure.root.size > 0 or space.rules.limit.size > 0:
-        each = _TRIMMED if trims(problem) else _VECTOR
+        each = _TRIMMED if problem.trims else _VECTOR
         vectors = int(2 * _STARTS * seconds / (space.table.weight.size * each))
         yield "peel", carried(peeled(problem, max(vectors, 1), run), space.table)
     else:

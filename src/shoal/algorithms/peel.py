@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.algorithms.levels import Ladder, words
 from shoal.algorithms.problem import Problem, Progress, silent
 from shoal.algorithms.refine import check_budget, refined
-from shoal.algorithms.space import Run, Space, numbered, pieces, trims, worker
+from shoal.algorithms.space import Run, Space, numbered, pieces, worker
 from shoal.encoding import CategoryOrder
 from shoal.errors import RecipeError
 from shoal.frequency import FrequencyTable
@@ -69,7 +69,7 @@ class Peel:
 
 def peeled(problem: Problem, most: int, run: Run) -> Proposal:
     """Classes by ``most`` level vectors."""
-    table = pieces(problem, every=True) if trims(problem) else problem.table
+    table = pieces(problem, every=True) if problem.trims else problem.table
     rules = problem.rules(table)
     if (problem.weights < 0).any():
         raise RecipeError("peel takes weights from 0 up; mingen and genetic take any")

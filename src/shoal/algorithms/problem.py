@@ -16,7 +16,7 @@ from shoal.encoding import CategoryOrder, Encoded
 from shoal.frequency import CodedRows, FrequencyTable, Histograms, ranks
 from shoal.kernels.axes import LEVELS, START, TREE, Axes
 from shoal.kernels.kinds import POPULATION
-from shoal.kernels.rules import Rules, assemble
+from shoal.kernels.rules import Rules, assemble, usual
 from shoal.privacy import Counts, Fitting, Model, Scale, Sensitive
 from shoal.privacy.counts import sums
 from shoal.progress import Progress, silent
@@ -89,6 +89,11 @@ class Problem:
             },
             self._fitting(np.array([self.rows.rows]), self.people),
         )
+
+    @cached_property
+    def trims(self) -> bool:
+        """Whether a class can have too many rows of one sensitive value, so that these are told apart."""
+        return bool(usual(self.rules(self.table)).any())
 
     @property
     def people(self) -> NDArray[np.int64]:

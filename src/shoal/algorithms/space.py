@@ -20,7 +20,7 @@ from shoal.kernels.axes import TREE
 from shoal.kernels.classes import Boxes, Measure, Points
 from shoal.kernels.compiled import is_compiled
 from shoal.kernels.hilbert import hilbert_keys
-from shoal.kernels.rules import Rules, usual
+from shoal.kernels.rules import Rules
 from shoal.recoding import Proposal, Recoding
 
 Run: TypeAlias = Callable[..., Any]
@@ -140,11 +140,6 @@ def pieces(problem: Problem, every: bool = False) -> FrequencyTable:
         return table
     alone = table.rows if every and table.rows <= _MANY // 2 else 2 * problem.rules(table).size
     return problem.rows.divided(alone)
-
-
-def trims(problem: Problem) -> bool:
-    """Whether a class can have too many rows of one sensitive value, so that it helps to tell them apart."""
-    return bool(usual(problem.rules(problem.table)).any())
 
 
 def carried(proposal: Proposal, table: FrequencyTable) -> NDArray[np.int32]:

@@ -27,7 +27,7 @@ from shoal.errors import GoalNotMet, InputError, InternalError, OutputError, Rec
 from shoal.files import scratch_folder, whole_path
 from shoal.frequency import CodedRows
 from shoal.parameters import byte_count, name_of
-from shoal.privacy import Scale, achieved_text, population_of
+from shoal.privacy import Scale, population_of
 from shoal.recipe import Recipe
 from shoal.recoding import Recoding
 from shoal.run import (
@@ -44,9 +44,9 @@ from shoal.run import (
     problem_of,
     report_of,
     sensitive_codes,
+    shortfall,
 )
 from shoal.table import (
-    Column,
     Origin,
     Stream,
     check_streamable,
@@ -103,7 +103,7 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
         seconds=clock.seconds(),
     )
     frame = _lazy(output, form)
-    return Release(frame, report, recipe, stream.table(), (frame,), recoding, _types(subject))
+    return Release(frame, report, recipe, stream.table(), (frame,), recoding, subject.typed())
 
 
 def _paths(recipe: Recipe, source: object) -> tuple[Path, Path]:
@@ -252,20 +252,8 @@ class _Work:
         if found.rows != stream.rows - released.recoding.suppressed:
             raise InternalError(f"{found.rows} rows were written, which is not as many as there should be")
         if not found.holds:
-            raise GoalNotMet(_shortfall(found))
+            raise GoalNotMet(shortfall(found))
         return found
-
-
-def _shortfall(found: Verification) -> str:
-    short = [
-        f"{verdict.name} asked {verdict.asked}, reached {achieved_text(verdict.achieved)}"
-        for verdict in found.models
-        if not verdict.holds
-    ]
-    return (
-        f"the goal was not met, so nothing is released: {'; '.join(short)}; ask for what was reached, or "
-        "take another algorithm"
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -394,13 +382,6 @@ def _note(recipe: Recipe, recoding: Recoding) -> str:
         f"rows stayed on disk, within {recipe.memory} of memory: the search had "
         f"{recoding.table.weight.size:,} different ones, counted"
     )
-
-
-def _types(subject: Subject) -> dict[str, Column]:
-    types = {each.domain.name: each.type for each in subject.encoded}
-    return {
-        name: replace(column, type=types.get(name, column.type)) for name, column in subject.columns.items()
-    }
 
 
 def _lazy(path: Path, form: Origin) -> pl.LazyFrame:
