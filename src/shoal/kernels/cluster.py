@@ -71,6 +71,42 @@ def seed_box(points: Points, rules: Rules, ident: NDArray[np.int64], boxes: Boxe
 
 
 @inner
+def _cheapest(
+    points: Points,
+    measure: Measure,
+    boxes: Boxes,
+    c: int,
+    pool: NDArray[np.int64],
+    first: int,
+    last: int,
+    bound: NDArray[np.float64],
+) -> tuple[int, float, int]:
+    """Find the row among ``pool[first:last]`` with which class ``c`` costs least; sharpen ``bound``.
+
+    Returns
+    -------
+    its place in the pool, that cost, and how many rows were evaluated
+    """
+    line, tree, bits, cost = boxes.line, boxes.tree, boxes.bits, boxes.cost
+    spot, leaf, mark = points.place, points.leaf, points.bits
+    whole, root, node = measure.whole, measure.root, measure.node
+    node_cost, unit = measure.node_cost, measure.unit
+    best = NOBODY
+    least = np.inf
+    looked = ZERO
+    for i in range(first, last):
+        if bound[i] < least:
+            bound[i] = cost_with(
+                line, tree, bits, cost, c, spot, leaf, mark, pool[i], whole, root, node, node_cost, unit
+            )
+            looked += 1
+            if bound[i] < least:
+                least = bound[i]
+                best = i
+    return best, least, looked
+
+
+@inner
 def k_member(
     points: Points,
     measure: Measure,
@@ -94,15 +130,7 @@ def k_member(
     -------
     number of classes (0 if the rules cannot be kept), and the work done in evaluations of one row
     """
-    line, tree, bits, cost, total = boxes.line, boxes.tree, boxes.bits, boxes.cost, boxes.total
-    spot, leaf, mark, weight = points.place, points.leaf, points.bits, points.weight
-    whole, root, node, node_cost, unit = (
-        measure.whole,
-        measure.root,
-        measure.node,
-        measure.node_cost,
-        measure.unit,
-    )
+    cost, total, weight = boxes.cost, boxes.total, points.weight
     left = 0
     for i in range(size):
         left += weight[pool[i]]
@@ -125,18 +153,8 @@ def k_member(
         far = seed
         done = total[c] >= rules.size and keeps_rules(rules, boxes, ident, histogram, c, NOBODY, NOBODY)
         while taken < size and (not done or farthest < 0.0):
-            best = NOBODY
-            least = np.inf
-            for i in range(taken, size):
-                if bound[i] < least:
-                    r = pool[i]
-                    bound[i] = cost_with(
-                        line, tree, bits, cost, c, spot, leaf, mark, r, whole, root, node, node_cost, unit
-                    )
-                    work += 1
-                    if bound[i] < least:
-                        least = bound[i]
-                        best = i
+            best, least, looked = _cheapest(points, measure, boxes, c, pool, taken, size, bound)
+            work += looked
             if farthest < 0.0:
                 for i in range(taken, size):
                     if bound[i] > farthest:
@@ -152,7 +170,7 @@ def k_member(
             left -= weight[r]
             total[c] += weight[r]
             if least > cost[c]:
-                absorb(line, tree, bits, c, spot, leaf, mark, r)
+                absorb(boxes.line, boxes.tree, boxes.bits, c, points.place, points.leaf, points.bits, r)
                 cost[c] = least
             join(boxes, rules, ident, r, c)
             done = total[c] >= rules.size and keeps_rules(rules, boxes, ident, histogram, c, NOBODY, NOBODY)

@@ -72,6 +72,72 @@ def set_up(points: Points, measure: Measure, rules: Rules, ident: NDArray[np.int
 
 
 @inner
+def _best_exchange(
+    points: Points,
+    measure: Measure,
+    rules: Rules,
+    ident: NDArray[np.int64],
+    boxes: Boxes,
+    histogram: NDArray[np.int64],
+    r: int,
+    b: int,
+    best: float,
+) -> tuple[float, int, int]:
+    """Look for the row of class ``b`` that is best exchanged for ``r``, if that gains more than ``best``.
+
+    Returns
+    -------
+    the gain, the row (`NOBODY` if none gains more), and the work done in evaluations of one row
+    """
+    line, tree, bits, cost, total = boxes.line, boxes.tree, boxes.bits, boxes.cost, boxes.total
+    spot, leaf, mark, weight = points.place, points.leaf, points.bits, points.weight
+    whole, root, node = measure.whole, measure.root, measure.node
+    node_cost, unit = measure.node_cost, measure.unit
+    size, other_rules = rules.size, rules.limit.size > 0
+    a = boxes.of[r]
+    before = total[a] * cost[a] + total[b] * cost[b]
+    other = NOBODY
+    work = ZERO
+    s = boxes.head[b]
+    while s >= 0:
+        total_a = total[a] - weight[r] + weight[s]
+        total_b = total[b] - weight[s] + weight[r]
+        if total_a >= size and total_b >= size:
+            gain = before
+            for side in range(2):  # one call for both classes: each one is compiled on its own
+                if gain > best:
+                    work += 1
+                    box, goes, comes = (b, s, r) if side else (a, r, s)
+                    gain -= (total_b if side else total_a) * cost_exchanged(
+                        line,
+                        tree,
+                        bits,
+                        cost,
+                        box,
+                        spot,
+                        leaf,
+                        mark,
+                        goes,
+                        comes,
+                        whole,
+                        root,
+                        node,
+                        node_cost,
+                        unit,
+                    )
+            work += 2 * (gain > best and other_rules)
+            if (
+                gain > best
+                and keeps_rules(rules, boxes, ident, histogram, a, r, s)
+                and keeps_rules(rules, boxes, ident, histogram, b, s, r)
+            ):
+                best = gain
+                other = s
+        s = boxes.link[0, s]
+    return best, other, work
+
+
+@inner
 def _sweep(
     points: Points,
     measure: Measure,
@@ -158,43 +224,10 @@ def _sweep(
                     into = b
             if link[0, head[b]] < 0:
                 continue
-            s = head[b]
-            while s >= 0:
-                total_a = total[a] - weight[r] + weight[s]
-                total_b = total[b] - weight[s] + weight[r]
-                if total_a >= size and total_b >= size:
-                    gain = before_a + before_b
-                    for side in range(2):  # one call for both classes: each one is compiled on its own
-                        if gain > best:
-                            work += 1
-                            gain -= (total_b if side else total_a) * cost_exchanged(
-                                line,
-                                tree,
-                                bits,
-                                cost,
-                                b if side else a,
-                                spot,
-                                leaf,
-                                mark,
-                                s if side else r,
-                                r if side else s,
-                                whole,
-                                root,
-                                node,
-                                node_cost,
-                                unit,
-                            )
-                    work += 2 * (gain > best and other_rules)
-                    if (
-                        gain > best
-                        and keeps_rules(rules, boxes, ident, histogram, a, r, s)
-                        and keeps_rules(rules, boxes, ident, histogram, b, s, r)
-                    ):
-                        best = gain
-                        what = _SWAPPED
-                        into = b
-                        other = s
-                s = link[0, s]
+            gain, s, looked = _best_exchange(points, measure, rules, ident, boxes, histogram, r, b, best)
+            work += looked
+            if s >= 0:
+                best, what, into, other = gain, _SWAPPED, b, s
         if what == _NONE:
             continue
         leave(boxes, rules, ident, r)
