@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser check bench docs clean
+.PHONY: help demo test browser java check bench docs clean
 # Two installations into one environment at once (make -j) would damage it.
 .NOTPARALLEL:
 
@@ -23,11 +23,14 @@ help: ## list the targets
 demo: $(RUNTIME) ## anonymize the shipped table and show every step
 	@$(BIN)/shoal demo
 
-test: $(DEV) browser ## run the tests; choose some with ARGS='-k mondrian'
-	@$(BIN)/pytest -q -n auto $(ARGS)
+test: $(DEV) browser java ## run the tests; choose some with ARGS='-k mondrian'
+	@$(BIN)/pytest -q -n auto --dist loadgroup $(ARGS)
 
 browser:
 	@tests/browser/install
+
+java:
+	@tests/spark/install
 
 check: $(DEV) ## style, types, import direction, documentation: all that CI asks besides the tests
 	$(BIN)/ruff check --quiet .

@@ -28,7 +28,7 @@ LAYERS = (
     ("saved",),
     ("report",),
     ("run", "engines", "api"),
-    ("risk", "attack", "learn", "compare"),
+    ("risk", "attack", "learn", "compare", "spark"),
     ("cli", "studio", "__main__"),
 )
 RANK = {room: rank for rank, layer in enumerate(LAYERS) for room in layer}

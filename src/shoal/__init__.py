@@ -23,6 +23,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from shoal import errors as errors
     from shoal import learn as learn
+    from shoal import spark as spark
     from shoal.algorithms import Auto as Auto
     from shoal.algorithms import Cluster as Cluster
     from shoal.algorithms import Datafly as Datafly
@@ -130,11 +131,11 @@ _ROOMS = {
     "TreeGuided": "algorithms",
 }
 
-__all__ = ["__version__", "errors", "learn", *_ROOMS]  # noqa: PLE0604
+__all__ = ["__version__", "errors", "learn", "spark", *_ROOMS]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("errors", "learn"):
+    if name in ("errors", "learn", "spark"):
         return import_module(f"shoal.{name}")
     if name not in _ROOMS:
         raise AttributeError(f"module 'shoal' has no attribute '{name}'")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from shoal.algorithms import ALGORITHMS, Algorithm, Progress, silent
+from shoal.engines.choice import fitted
+from shoal.engines.frames import is_spark_frame
 from shoal.errors import RecipeError
 from shoal.hierarchies import Hierarchy, read_hierarchies, read_source
 from shoal.parameters import build, parse_call
 from shoal.privacy import MODELS, Measures, Model, parse_model
-from shoal.recipe import Missing, Recipe
+from shoal.recipe import DRIVER_ROWS, Engine, Missing, Recipe
 from shoal.recoding import Render
 from shoal.run import Release
 from shoal.run import run as run_in_memory
@@ -47,6 +50,9 @@ def anonymize(
     seed: int = 0,
     threads: int = 0,
     memory: str | None = None,
+    engine: Engine = "local",
+    master: str | None = None,
+    driver_rows: int = DRIVER_ROWS,
     output: str | Path | None = None,
     on_progress: Progress | None = None,
 ) -> Release:
@@ -55,7 +61,7 @@ def anonymize(
     Parameters
     ----------
     source : path or frame
-        A file, or a frame of pandas, polars or pyarrow; the release has the same kind of frame.
+        A file, or a frame of pandas, polars, pyarrow or Spark; the release has the same kind of frame.
     quasi, sensitive, identifier, plain : sequences of column names
         Roles. Identifiers are left out of the release; plain columns are kept as they are.
     k, l, t : numbers, optional
@@ -74,6 +80,12 @@ def anonymize(
     memory : str, optional
         For a file larger than memory: about how much there is, as ``"2GB"``. The rows then stay on disk, and
         the release is written to ``output``; its frame is a lazy one.
+    engine : "local" or "spark"
+        Whether a file is anonymized by this machine or by a Spark cluster; a Spark frame always is by its
+        own. See `shoal.spark.anonymize`.
+    master, driver_rows : optional
+        With Spark: the address of the cluster, this machine by default; and the most different rows that the
+        driver searches.
     output : path, optional
         Where to write the release as well.
     on_progress : callable, optional
@@ -107,6 +119,9 @@ def anonymize(
         seed=seed,
         threads=threads,
         memory=memory,
+        engine="spark" if is_spark_frame(source) else engine,
+        master=master,
+        driver_rows=driver_rows,
         output=None if output is None else str(output),
     )
     return run(recipe, source, on_progress or silent)
@@ -116,7 +131,8 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
     """Carry out a recipe on a table, or on the recipe's own input; write the release if it names an output.
 
     Nothing is returned or written that the verifier did not find to satisfy the privacy goal. A recipe with a
-    ``memory`` limit is carried out with the rows on disk.
+    ``memory`` limit is carried out with the rows on disk, and so is one on a file that would not fit into the
+    memory there is; one with the engine ``spark``, or on a Spark frame, on a cluster.
 
     Parameters
     ----------
@@ -126,15 +142,31 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
         Called with what is being done and how much of it is (0 to 1). What is being done is a text; where a
         search has figures to tell, it is a ``Stage``, a text that has ``figures``.
     """
-    if recipe.memory is None:
-        return run_in_memory(recipe, source, on_progress)
-    from shoal.engines import outofcore  # noqa: PLC0415  few need it
+    if recipe.engine == "spark" or is_spark_frame(source):
+        from shoal.engines.spark import run as spark  # noqa: PLC0415  few need it
 
-    return outofcore.run(recipe, source, on_progress)
+        return spark.run(replace(recipe, engine="spark"), source, on_progress)
+    fitting, why = fitted(recipe, source)
+    if fitting.memory is None:
+        release = run_in_memory(fitting, source, on_progress)
+    else:
+        from shoal.engines import outofcore  # noqa: PLC0415
+
+        release = outofcore.run(fitting, source, on_progress)
+    return release if why is None else _told(release, why)
+
+
+def _told(release: Release, why: str) -> Release:
+    """A release whose report says why its engine was taken."""
+    return replace(release, report=replace(release.report, notes=(*release.report.notes, why)))
 
 
 def check_engine(recipe: Recipe) -> None:
     """Refuse a recipe that its engine cannot carry out, before the table is looked at."""
+    if recipe.engine == "spark":
+        from shoal.engines.spark import run as spark  # noqa: PLC0415  few need it
+
+        spark.check(recipe)
     if recipe.memory is not None:
         from shoal.engines import outofcore  # noqa: PLC0415  few need it
 

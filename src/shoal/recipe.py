@@ -25,6 +25,8 @@ from shoal.table import Column, ColumnType, ReadOptions, check_delimiter
 
 ROLES = ("quasi", "sensitive", "identifier", "plain")
 Missing = Literal["category", "drop", "error"]
+Engine = Literal["local", "spark"]
+DRIVER_ROWS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,12 @@ class Recipe:
     """Number of threads, 0 for one per core; the result does not depend on it."""
     memory: str | None = None
     """Memory to get along with, as ``2GB``: rows then stay on disk. Without a limit where None."""
+    engine: Engine = "local"
+    """Whether one machine carries it out, or a Spark cluster."""
+    master: str | None = None
+    """The cluster, as ``spark://host:7077``; this machine's cores where None."""
+    driver_rows: int = DRIVER_ROWS
+    """With Spark: the most different rows that the driver, or one executor, searches at once."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -93,6 +101,12 @@ class Recipe:
             raise RecipeError(f"suppress is a share of the rows, from 0 to 1, not {self.suppress}")
         if self.memory is not None:
             byte_count("memory", self.memory)
+        if self.driver_rows < 1:
+            raise RecipeError(f"driver_rows must be 1 or more, not {self.driver_rows}")
+        if self.master is not None and self.engine != "spark":
+            raise RecipeError("a master is the address of a Spark cluster: it goes with engine 'spark'")
+        if self.memory is not None and self.engine == "spark":
+            raise RecipeError("a memory limit is for one machine: leave it out, or take engine 'local'")
         for name in ("seed", "threads"):
             if getattr(self, name) < 0:
                 raise RecipeError(f"{name} must be 0 or more, not {getattr(self, name)}")
@@ -172,13 +186,25 @@ _SECTIONS: dict[str, tuple[str, ...]] = {
     "table": ("input", "delimiter_in", "encoding", "header", "na", "missing"),
     "columns": (*ROLES, "types", "orders", "hierarchies"),
     "goal": ("models", "suppress"),
-    "search": ("algorithm", "parameters", "loss", "weights", "category_order", "seed", "threads", "memory"),
+    "search": (
+        "algorithm",
+        "parameters",
+        "loss",
+        "weights",
+        "category_order",
+        "seed",
+        "threads",
+        "memory",
+        "engine",
+        "master",
+        "driver_rows",
+    ),
     "release": ("output", "render", "delimiter", "safe_csv"),
 }
 _KINDS: dict[tuple[type, str], tuple[str, ...]] = {
     (list, "a list of texts"): (*ROLES, "hierarchies", "models", "na"),
     (dict, "a table"): ("types", "orders", "weights", "parameters"),
-    (str, "text"): ("input", "output", "algorithm", "delimiter_in", "encoding", "memory"),
+    (str, "text"): ("input", "output", "algorithm", "delimiter_in", "encoding", "memory", "master"),
     (bool, "true or false"): ("header",),
 }
 _READING = {"delimiter_in": "delimiter", "encoding": "encoding", "header": "header", "na": "na"}

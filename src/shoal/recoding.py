@@ -106,6 +106,13 @@ class Cells:
             return self.domain.set_text(*self.members)
         return self.domain.text(self.lo, self.hi, by_ends)
 
+    def values(self, native: pl.DataType, render: Render = "label") -> pl.Series:
+        """Each cell as it is released: in the column's own type if nothing happened to it, else as text."""
+        if (self.covered() == 1).all():
+            domain = self.domain
+            return (domain.labels if native == pl.String else domain.values).gather(self.lo)
+        return self.text(by_ends=render == "interval")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recoding:
@@ -174,15 +181,9 @@ class Recoding:
     def values(self, native: tuple[pl.DataType, ...], render: Render = "label") -> dict[str, pl.Series]:
         """The released quasi-identifiers, class by class."""
         released = {}
-        for j, (cells, dtype) in enumerate(zip(self.cells, native, strict=True)):
-            domain = cells.domain
-            values = domain.labels if dtype == pl.String else domain.values
+        for j, dtype in enumerate(native):
             shown = self.shown(j, render)
-            if (shown.covered() == 1).all():
-                of_class = values.gather(shown.lo[shown.of_class])
-            else:
-                of_class = shown.text(by_ends=render == "interval").gather(shown.of_class)
-            released[domain.name] = of_class
+            released[shown.domain.name] = shown.values(dtype, render).gather(shown.of_class)
         return released
 
     def shown(self, j: int, render: Render = "label") -> Cells:

@@ -119,7 +119,7 @@ def verify_table(
 
 def judge(counts: Counts, sensitive: Sequence[str], models: Sequence[Model]) -> Verification:
     """Check classes that have been counted."""
-    verdicts = tuple(_verdict(model, counts) for model in for_columns(models, sensitive))
+    verdicts = tuple(verdict_on(model, counts) for model in for_columns(models, sensitive))
     return Verification(
         holds=all(verdict.holds for verdict in verdicts),
         rows=int(counts.size.sum()),
@@ -312,7 +312,8 @@ def _values(series: pl.Series, column: Column, class_of: NDArray[np.int64]) -> S
     return Sensitive.of_rows(class_of, code_of[number], scale)
 
 
-def _verdict(model: Model, counts: Counts) -> Verdict:
+def verdict_on(model: Model, counts: Counts) -> Verdict:
+    """What becomes of one model."""
     return Verdict(
         name_of(MODELS, model), asked(model), model.achieved(counts), bool(model.holds(counts).all())
     )

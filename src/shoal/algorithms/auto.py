@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,13 +68,22 @@ class Auto:
         if not counted and problem.rows.rows <= _TINY and problem.loss in _EXACT:
             return _proved(problem, on_progress)
         trees = any(domain.kind == "tree" for domain in problem.domains)
-        seconds = self.seconds or (2.0 if trees else 0.6)
+        seconds = _budget(self.seconds, trees)
         if counted or problem.table.weight.size * _SWEEP > seconds:
             return _one_pass(problem, seconds, trees, on_progress)
         space = Space.of(problem, pieces(problem, every=problem.trims))
         with worker(on_progress) as run:
             starts = dict(_starts(problem, space, seconds, run, on_progress))
             return _best(problem, space, seconds, starts, run, on_progress)
+
+
+def _budget(seconds: float | None, trees: bool) -> float:
+    return seconds or (2.0 if trees else 0.6)
+
+
+def cut_in_one_pass(rows: int, seconds: float | None, trees: bool) -> Literal["nearest", "greedy"]:
+    """The way to cut so many distinct rows, in a budget, if it is to be one pass."""
+    return "nearest" if rows * _GREEDY > _budget(seconds, trees) else "greedy"
 
 
 def _one_pass(problem: Problem, seconds: float, trees: bool, on_progress: Progress) -> Proposal:
@@ -83,7 +93,7 @@ def _one_pass(problem: Problem, seconds: float, trees: bool, on_progress: Progre
     name = "hilbert"
     rules = problem.rules(problem.table)
     if trees or rules.limit.size > 0:
-        chosen = Mondrian(cut="nearest" if rows * _GREEDY > seconds else "greedy")
+        chosen = Mondrian(cut=cut_in_one_pass(rows, seconds, trees))
         name = f"mondrian(cut={chosen.cut})"
     why = f"{rows:,} distinct rows leave time for one pass in {seconds:g} seconds"
     proposal = chosen.search(problem, on_progress)

@@ -12,22 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms.problem import Problem, Progress, silent
+from shoal.algorithms.spreading import SHARE, cuts_of_sample, part_numbers, stride, whole_nodes
 from shoal.encoding import CategoryOrder
 from shoal.errors import RecipeError
 from shoal.frequency import FrequencyTable
+from shoal.kernels.axes import START, Axes
 from shoal.kernels.compiled import is_compiled
 from shoal.kernels.partition import CLASSIC, GREEDY, KERNELS, NEAREST, Rows, grow
-from shoal.kernels.spread import Cuts, gather, leaf_of, tally, verdicts
+from shoal.kernels.rules import Rules
+from shoal.kernels.spread import gather, leaf_of, tally
 from shoal.parameters import check
+from shoal.privacy.counts import sums
 from shoal.recoding import Proposal
 
-_CUTS = {"classic": CLASSIC, "nearest": NEAREST, "greedy": GREEDY}
-_SHARE = 1 << 15  # smaller nodes are partitioned whole, each by one thread
-_CLASSES = 1 << 11  # and have this many classes at most, so that the depth below them does not grow
-_SAMPLE = 1 << 14  # a larger one is cut by this many of its rows, or one in 32 if that is more
-_SLIVER = 1024  # parts are at least this share of a sample: less would say little about the rest
-_SCARCE = 128  # and a sample of fewer rows would
-_TALLIES = 1 << 24  # most counters for the sensitive values of the parts of a node
+CUTS = {"classic": CLASSIC, "nearest": NEAREST, "greedy": GREEDY}
+"""The ways to cut, as the kernels know them."""
 
 
 class _Part(NamedTuple):
@@ -74,7 +73,7 @@ class Mondrian:
         if (problem.weights < 0).any():
             raise RecipeError("mondrian takes weights from 0 up; mingen and genetic take any")
         table = problem.peopled if self.mode == "strict" else problem.rows.one_by_one(self.cut == "classic")
-        tree = _Tree(problem, table, _CUTS[self.cut], self.mode == "relaxed")
+        tree = _Tree(problem.axes(), problem.rules(table), table, CUTS[self.cut], self.mode == "relaxed")
         tree.grow(problem.threads, on_progress)
         proposal = Proposal(table, tree.classes(), nodes=tree.nodes)
         return proposal if self.cut != "classic" else _as_boxes(proposal)
@@ -84,9 +83,24 @@ def divided(
     problem: Problem, table: FrequencyTable, class_of: NDArray[np.int32], on_progress: Progress = silent
 ) -> NDArray[np.int32]:
     """Partition classes that satisfy the goal further, each by itself, by greedy cuts; -1 stays -1."""
-    tree = _Tree(problem, table, GREEDY, divide=False, within=class_of)
+    tree = _Tree(problem.axes(), problem.rules(table), table, GREEDY, divide=False, within=class_of)
     tree.grow(problem.threads, on_progress)
     return tree.classes()
+
+
+def partitioned(axes: Axes, rules: Rules, table: FrequencyTable, how: int) -> tuple[NDArray[np.int32], int]:
+    """Partition the rows of a node strictly, by one thread: their classes, and how many nodes were visited.
+
+    ``rules`` are about the whole table, and have the sensitive values of these rows.
+    """
+    tree = _Tree(axes, rules, table, how, divide=False)
+    tree.grow(1, silent)
+    return tree.classes(), tree.nodes
+
+
+def root_box(axes: Axes) -> NDArray[np.int64]:
+    """The box around everything there could be."""
+    return np.stack([np.zeros(axes.weight.size, np.int64), np.diff(axes.shape[START]) - 1])
 
 
 class _Tree:
@@ -94,7 +108,8 @@ class _Tree:
 
     def __init__(
         self,
-        problem: Problem,
+        axes: Axes,
+        rules: Rules,
         table: FrequencyTable,
         how: int,
         divide: bool,
@@ -103,13 +118,12 @@ class _Tree:
         order = np.arange(table.weight.size) if within is None else np.argsort(within, kind="stable")
         self.rows = Rows(table.codes[order], table.weight[order], order)
         self.ends = np.array([0, order.size]) if within is None else np.cumsum(np.bincount(within + 1))
-        self.axes, self.rules, self.how, self.divide = problem.axes(), problem.rules(table), how, divide
+        self.axes, self.rules, self.how, self.divide = axes, rules, how, divide
         self.kernel = KERNELS[how]
         self.leaf = np.zeros(table.weight.size, np.bool_)
         self.halt = np.zeros(1, np.bool_)
         self.nodes = 0
-        self.root = np.zeros((2, len(problem.domains)), np.int64)
-        self.root[1] = [domain.size - 1 for domain in problem.domains]
+        self.root = root_box(axes)
 
     def grow(self, threads: int, on_progress: Progress) -> None:
         """Partition everything; which thread does what has no influence on the result."""
@@ -144,7 +158,7 @@ class _Tree:
     def _step(self, part: _Part) -> _Done:
         """Partition a small node whole; cut a large one by a sample of its rows, or else once."""
         start, stop, box, plain = part
-        small = stop - start <= _SHARE
+        small = stop - start <= SHARE
         if not small and not plain:
             return self._spread(part)
         boxes = np.stack([box, box, box])
@@ -169,74 +183,19 @@ class _Tree:
     def _spread(self, part: _Part) -> _Done:
         """Cut a large node many times by a sample of its rows, and move the rows once."""
         rows = _some(self.rows, slice(part.start, part.stop))
-        cuts = self._cuts_of_sample(rows, part.box)
+        size = rows.weight.size
+        sample = _some(rows, np.arange(0, size, stride(size)))  # a copy
+        cuts = cuts_of_sample(sample, size, part.box, self.axes, self.rules, self.how, self.halt)
         node_of = leaf_of(rows.codes, cuts)
-        part_of = self._parts(rows, cuts, node_of)[node_of]
+        weight = sums(node_of, rows.weight, cuts.axis.size)
+        histogram = tally(self.rules, rows.ident, node_of, cuts.axis.size)
+        part_of = part_numbers(cuts, whole_nodes(cuts, self.rules, weight, histogram))[node_of]
         ends = np.cumsum(np.bincount(part_of))
         if ends.size == 1:
             return 1, 0, [part._replace(plain=True)]
         gather(rows, part_of, np.concatenate([[0], ends[:-1]]))
         borders = pairwise((part.start + np.array([0, *ends])).tolist())
         return cuts.axis.size // 2, 0, [_Part(start, stop, part.box) for start, stop in borders]
-
-    def _cuts_of_sample(self, rows: Rows, box: NDArray[np.int64]) -> Cuts:
-        """Cuts into parts of at most half a share and so many classes, found on every so-maniest row."""
-        size = rows.weight.size
-        step = max(size // max(_SAMPLE, size >> 5), 1)
-        sample = _some(rows, np.arange(0, size, step))  # a copy
-        enough = max(_SHARE // 2, 2 * size * self.rules.values // _TALLIES) // step
-        leaf = np.zeros(sample.weight.size, np.bool_)
-        cuts = [(-1, 0, 0, 0)]
-        todo = [(0, _Part(0, leaf.size, box))]
-        while todo:
-            node, (start, stop, box, _) = todo.pop()
-            weight = int(sample.weight[start:stop].sum())
-            small = stop - start <= enough and weight * step <= _CLASSES * self.rules.size
-            if small or stop - start < _SCARCE:
-                continue
-            least = max(weight // _SLIVER, 1)
-            rules = self.rules._replace(size=least, limit=np.empty(0))
-            boxes = np.stack([box, box, box])
-            _, middle, cut = grow(
-                sample, start, stop, self.axes, rules, self.how, False, boxes, leaf, self.halt, False
-            )
-            if middle == stop:
-                continue
-            cuts[node] = (cut.axis, cut.lo, cut.hi, len(cuts))
-            for child in (_Part(start, middle, boxes[1]), _Part(middle, stop, boxes[2])):
-                todo.append((len(cuts), child))
-                cuts.append((-1, 0, 0, 0))
-        return Cuts(*np.array(cuts, np.int64).T.copy())
-
-    def _parts(self, rows: Rows, cuts: Cuts, node_of: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The part that each node belongs to, where both sides of a cut that breaks a rule stay one part."""
-        holds = self._holds(rows, cuts, node_of)
-        whole = cuts.axis < 0
-        for node in np.flatnonzero(~whole)[::-1]:
-            left = cuts.left[node]
-            whole[node] = not (holds[left] and holds[left + 1])
-            holds[node] |= not whole[node]
-        part_of = np.full(whole.size, -1, np.int32)
-        parts = 0
-        for node in range(whole.size):
-            if whole[node] and part_of[node] < 0:
-                part_of[node] = parts
-                parts += 1
-            if cuts.axis[node] >= 0:
-                part_of[cuts.left[node] : cuts.left[node] + 2] = part_of[node]
-        return part_of
-
-    def _holds(self, rows: Rows, cuts: Cuts, node_of: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Which nodes would be allowed as classes."""
-        rules, nodes = self.rules, cuts.axis.size
-        weight = np.bincount(node_of, rows.weight, nodes)
-        tested = rules.limit.size > 0
-        histogram = tally(rules, rows.ident, node_of, nodes) if tested else np.zeros((nodes, 0), np.int64)
-        for node in np.flatnonzero(cuts.axis >= 0)[::-1]:
-            left = cuts.left[node]
-            weight[node] = weight[left] + weight[left + 1]
-            histogram[node] = histogram[left] + histogram[left + 1]
-        return (weight >= rules.size) & (verdicts(rules, histogram) if tested else True)
 
     def classes(self) -> NDArray[np.int32]:
         """Class of every weighted row: the leaf that it ended in."""

@@ -6,7 +6,8 @@ Nothing heavy is imported before a command needs it, so that ``shoal --help`` an
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from inspect import cleandoc
 from io import TextIOWrapper
 from pathlib import Path
@@ -124,6 +125,9 @@ def anonymize(
     seed: o.Seed = 0,
     threads: o.Threads = 0,
     memory: o.Memory = None,
+    engine: o.EngineName = "local",
+    master: o.Master = None,
+    driver_rows: o.DriverRows = 4_000_000,
     output: o.Output = None,
     render: o.RenderName = "label",
     out_delimiter: o.OutDelimiter = None,
@@ -156,10 +160,11 @@ def anonymize(
     from shoal.api import run as run_recipe
     from shoal.cli import arguments as a
     from shoal.cli.screen import progress, show
+    from shoal.engines.choice import fitted
     from shoal.files import whole_file
     from shoal.recipe import Recipe
     from shoal.run import inputs
-    from shoal.table import check_writable, open_stream, read
+    from shoal.table import check_writable, outline, read
 
     # What can be refused without the table is refused before it is read, which may take long.
     draft = Recipe(
@@ -181,20 +186,25 @@ def anonymize(
         seed=seed,
         threads=threads,
         memory=memory,
+        engine=engine,  # type: ignore[arg-type]
+        master=master,
+        driver_rows=driver_rows,
     )
     written = [path for path in (output, recipe_out, recoding_out) if path is not None]
+    on_cluster = engine == "spark"
+    check_engine(draft)
     for path in written:
-        check_writable(path, inputs(draft), table=path == output)
+        check_writable(path, inputs(draft), table=path == output and not on_cluster)
     if len({path.resolve() for path in written}) < len(written):
         raise OutputError(f"{written[0]} cannot be two things: the release, its recipe and its recoding")
     a.check_excerpt(excerpt, report)
     a.check_page(report, [*inputs(draft), *written])
-    check_engine(draft)
-    a.check_drawable(report, memory)
+    a.check_drawable(report, memory, on_cluster)
     with progress(quiet) as on_progress:
         on_progress("read", 0.0)
         begin = perf_counter()
-        table = read(input, draft.reading) if memory is None else open_stream(input, draft.reading).table()
+        whole = not on_cluster and (report is not None or fitted(draft, input)[0].memory is None)
+        table = read(input, draft.reading) if whole else outline(input, draft.reading)
         seconds = perf_counter() - begin
         role = a.roles_of(table, roles, quasi, sensitive, identifier, plain)
         recipe = replace(
@@ -206,7 +216,8 @@ def anonymize(
             types=a.types_of(table, types, type),
             weights=a.weights_of(role["quasi"], weights, weight),
         )
-        release = run_recipe(recipe, table if memory is None else input, on_progress)
+        with _left_at_once(on_cluster):
+            release = run_recipe(recipe, table if whole else input, on_progress)
     if recipe_out:
         with whole_file(recipe_out) as stream:
             stream.write(recipe.to_toml(recipe_out.parent).encode())
@@ -216,6 +227,22 @@ def anonymize(
     if report:
         told.to_html(report, excerpt)
     show(told, as_json, quiet, release.solutions)
+
+
+@contextmanager
+def _left_at_once(on_cluster: bool) -> Iterator[None]:
+    """Let an interrupt end what runs on a cluster as well."""
+    if not on_cluster:
+        yield
+        return
+    from shoal.cli.process import last_words
+    from shoal.engines.spark.session import cancel
+
+    last_words.append(cancel)
+    try:
+        yield
+    finally:
+        last_words.remove(cancel)
 
 
 def _with_reading(report: Report, seconds: float) -> Report:
@@ -349,6 +376,11 @@ def run(
             help="Another output than the one that the recipe names.",
         ),
     ] = None,
+    engine: Annotated[
+        str | None,
+        option("--engine", panel=o.SEARCH, metavar="NAME", help="Another engine: local or spark."),
+    ] = None,
+    master: o.Master = None,
     report: o.ReportPage = None,
     excerpt: o.WithExcerpt = False,
     as_json: o.AsJson = False,
@@ -369,20 +401,26 @@ def run(
     from shoal.cli.screen import progress, show
     from shoal.recipe import Recipe
     from shoal.run import inputs
-    from shoal.table import check_writable
+    from shoal.table import check_writable, read
 
     settings = Recipe.from_toml(recipe)
     if input:
         settings = replace(settings, input=str(input))
     if output:
         settings = replace(settings, output=str(output))
-    if settings.output is not None:
+    if engine:
+        settings = replace(settings, engine=engine)  # type: ignore[arg-type]
+    if master:
+        settings = replace(settings, master=master)
+    on_cluster = settings.engine == "spark"
+    if settings.output is not None and not on_cluster:
         check_writable(settings.output, [recipe])
     check_excerpt(excerpt, report)
     check_page(report, [recipe, *inputs(settings), *([Path(settings.output)] if settings.output else [])])
-    check_drawable(report, settings.memory)
-    with progress(quiet) as on_progress:
-        release = run_recipe(settings, on_progress=on_progress)
+    check_drawable(report, settings.memory, on_cluster)
+    with progress(quiet) as on_progress, _left_at_once(on_cluster):
+        whole = read(settings.input, settings.reading) if report and settings.input else None
+        release = run_recipe(settings, whole, on_progress)
     if report:
         release.report.to_html(report, excerpt)
     show(release.report, as_json, quiet, release.solutions)

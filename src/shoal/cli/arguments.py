@@ -42,8 +42,10 @@ def check_excerpt(excerpt: bool, report: Path | None) -> None:
         raise RecipeError("--excerpt shows rows of the original in the page of --report: name that as well")
 
 
-def check_drawable(report: Path | None, memory: str | None) -> None:
+def check_drawable(report: Path | None, memory: str | None, on_cluster: bool) -> None:
     """A page is drawn from the rows."""
+    if report is not None and on_cluster:
+        raise RecipeError("--report draws from the rows, which Spark leaves on the cluster: give one of them")
     if report is not None and memory is not None:
         raise RecipeError("--report draws from the rows, which --memory leaves on disk: give one of them")
 

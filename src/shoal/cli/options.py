@@ -226,6 +226,34 @@ Memory = Annotated[
         "much. Takes auto, hilbert, mondrian or peel, and an --output.",
     ),
 ]
+EngineName = Annotated[
+    str,
+    option(
+        "--engine",
+        panel=SEARCH,
+        metavar="NAME",
+        help="local (this machine: in memory, or with the rows on disk if they would not fit), or spark "
+        "(Parquet or CSV in, a folder of Parquet files out).",
+    ),
+]
+Master = Annotated[
+    str | None,
+    option(
+        "--master",
+        panel=SEARCH,
+        metavar="URL",
+        help="With --engine spark: the cluster, as spark://host:7077; this machine's cores where not said.",
+    ),
+]
+DriverRows = Annotated[
+    int,
+    option(
+        "--driver-rows",
+        panel=SEARCH,
+        metavar="N",
+        help="With --engine spark: the most different rows that the driver searches; more are shared out.",
+    ),
+]
 Output = Annotated[
     Path | None,
     option(

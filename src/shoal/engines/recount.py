@@ -90,12 +90,20 @@ class Recount:
             return pl.DataFrame({"s": [None], "code": pl.Series([0], dtype=pl.Int32)}), Scale()
         query = f"SELECT DISTINCT {_name(name)} AS s FROM release"
         raw = pl.DataFrame(self._source([name]).query("release", query).to_arrow_table())["s"]
-        seen = Table(pl.DataFrame([raw.alias(name)]), self._form, self._na).column(name)
-        there = unpatterned(seen).is_not_null()
-        number, scale = scaled(unpatterned(seen).filter(there), seen.has_nulls(), columns[name])
-        code = np.full(len(raw), number[-1], np.int32)
-        code[there.to_numpy()] = number[:-1]
+        code, scale = value_codes(raw, columns[name], self._form, self._na)
         return pl.DataFrame({"s": raw, "code": code}), scale
+
+
+def value_codes(
+    raw: pl.Series, column: Column, form: Origin, na: tuple[str, ...]
+) -> tuple[NDArray[np.int32], Scale]:
+    """Numbers of the different values of a released sensitive column, as they stand."""
+    seen = unpatterned(Table(pl.DataFrame([raw.alias(column.name)]), form, na).column(column.name))
+    there = seen.is_not_null()
+    number, scale = scaled(seen.filter(there), seen.has_nulls(), column)
+    code = np.full(len(raw), number[-1], np.int32)
+    code[there.to_numpy()] = number[:-1]
+    return code, scale
 
 
 def _numbered(groups: Any, keys: Sequence[str], code: pl.DataFrame) -> Iterator[pl.DataFrame]:

@@ -30,7 +30,7 @@ BEFORE, AFTER, SCORE, SPARE = typed(0), typed(1), typed(2), typed(3)
 LEFT, RIGHT, BOTH = typed(0), typed(1), typed(2)
 """Rows of `Buffers.histogram`."""
 
-_LOPSIDED = 1024  # greedy parts are at least this share of a node where they can, so that depth stays bounded
+LOPSIDED = 1024  # greedy parts are at least this share of a node where they can, so that depth stays bounded
 _FEW = 64  # nodes with more children are cut between children: taking one after the other would be quadratic
 
 
@@ -67,7 +67,8 @@ class Buffers(NamedTuple):
 
 
 @inner
-def _most_buckets(axes: Axes, rows: int) -> int:
+def most_buckets(axes: Axes, rows: int) -> int:
+    """How many buckets a node of so many rows has at most."""
     longest = 0
     for j in range(axes.weight.size):
         longest = max(longest, axes.shape[START, j + 1] - axes.shape[START, j])
@@ -75,7 +76,7 @@ def _most_buckets(axes: Axes, rows: int) -> int:
 
 
 @inner
-def _tighten(rows: Rows, start: int, stop: int, corner: NDArray[np.int64]) -> None:
+def tighten(rows: Rows, start: int, stop: int, corner: NDArray[np.int64]) -> None:
     """Write the tight bounds of a node into ``corner``."""
     codes = rows.codes
     d = codes.shape[1]
@@ -110,6 +111,7 @@ def _fill_buckets(
     rows: Rows,
     start: int,
     stop: int,
+    alike: int,
     axes: Axes,
     axis: int,
     level: int,
@@ -118,11 +120,14 @@ def _fill_buckets(
     boxes: Boxes,
     order: NDArray[np.int64],
 ) -> int:
-    """Assign each row its bucket along ``axis`` and weigh the buckets; return how many there are."""
+    """Assign each row its bucket along ``axis`` and weigh the buckets; return how many there are.
+
+    ``alike`` is the number of rows of the node, of which these may be a summary.
+    """
     shape, node, bucket, grid = axes.shape, axes.node, boxes.bucket, boxes.grid
     low = _place(shape, node, axis, level, lo)
     size = _place(shape, node, axis, level, hi) - low + 1
-    most = 2 * (stop - start) + 64
+    most = 2 * alike + 64
     for g in range(size if size <= most else 0):
         grid[g, PLACE] = low + g
         grid[g, WEIGHT] = 0
@@ -411,6 +416,62 @@ def _median_cut(grid: NDArray[np.int64], axis: int, total: int) -> tuple[int, Cu
 
 
 @inner
+def best_on(
+    rows: Rows,
+    start: int,
+    stop: int,
+    alike: int,
+    axes: Axes,
+    axis: int,
+    tests: Rules | None,
+    total: int,
+    least: int,
+    small: int,
+    divide: bool,
+    packing: Packing,
+    boxes: Boxes,
+    use: Buffers,
+    best: float,
+) -> tuple[float, Cut]:
+    """The best cut on an axis into parts of ``least`` rows, or ``small`` for the children of a tree.
+
+    And its score, if that is under ``best``; else ``best`` and no cut.
+    """
+    score, grid = use.score, boxes.grid
+    cut = Cut(-1, 0, 0, WHOLE)
+    lo, hi = boxes.bound[LOWER, axis], boxes.bound[UPPER, axis]
+    if lo == hi:
+        return best, cut
+    level = _child_level(axes.shape, axes.node, axis, lo, hi)
+    size = _fill_buckets(rows, start, stop, alike, axes, axis, level, lo, hi, boxes, use.order)
+    around = level >= 0 and size <= _FEW
+    halve = divide and level < 0
+    if not halve and not _can_be_cut(grid, size, total, small if around else least, around):
+        return best, cut
+    enclose(packing, boxes, stop - start, size)
+    middle, halves = _median_cut(grid, axis, total)
+    whole = lower = upper = 0.0
+    if around:
+        _score_tree(axes, packing, boxes, score, size, total, small)
+    else:
+        whole, lower, upper = _box_costs(axes, packing, boxes, score, size, middle if halve else NONE)
+        _score_line(grid, score, size, total, least, whole)
+    found = _least(score, size, best)
+    if tests is not None and found >= 0:
+        found = _least_allowed(rows, start, stop, tests, boxes.bucket, use, size, best, around)
+    if found >= 0:
+        best = score[SCORE, found]
+        cut = _as_cut(axes.shape, axes.node, axis, level, around, grid[found, PLACE], lo, hi)
+    if halve:
+        half = total // 2
+        middle_score = _greedy_score(total * whole, half, lower, total - half, upper)
+        if middle_score < best and _allowed(rows, start, stop, tests, halves, use):
+            best = middle_score
+            cut = halves
+    return best, cut
+
+
+@inner
 def _best_cut(
     rows: Rows,
     start: int,
@@ -424,41 +485,30 @@ def _best_cut(
     boxes: Boxes,
     use: Buffers,
 ) -> Cut:
-    """The best cut over all axes into parts of ``least`` rows, or ``small`` for the children of a tree."""
+    """The best cut over all axes."""
     packing = pack(rows.codes, start, stop, boxes)
-    score, grid = use.score, boxes.grid
     cut = Cut(-1, 0, 0, WHOLE)
     best = np.inf
     for axis in range(axes.weight.size):
-        lo, hi = boxes.bound[LOWER, axis], boxes.bound[UPPER, axis]
-        if lo == hi:
-            continue
-        level = _child_level(axes.shape, axes.node, axis, lo, hi)
-        size = _fill_buckets(rows, start, stop, axes, axis, level, lo, hi, boxes, use.order)
-        around = level >= 0 and size <= _FEW
-        halve = divide and level < 0
-        if not halve and not _can_be_cut(grid, size, total, small if around else least, around):
-            continue
-        enclose(packing, boxes, stop - start, size)
-        middle, halves = _median_cut(grid, axis, total)
-        whole = lower = upper = 0.0
-        if around:
-            _score_tree(axes, packing, boxes, score, size, total, small)
-        else:
-            whole, lower, upper = _box_costs(axes, packing, boxes, score, size, middle if halve else NONE)
-            _score_line(grid, score, size, total, least, whole)
-        found = _least(score, size, best)
-        if tests is not None and found >= 0:
-            found = _least_allowed(rows, start, stop, tests, boxes.bucket, use, size, best, around)
-        if found >= 0:
-            best = score[SCORE, found]
-            cut = _as_cut(axes.shape, axes.node, axis, level, around, grid[found, PLACE], lo, hi)
-        if halve:
-            half = total // 2
-            middle_score = _greedy_score(total * whole, half, lower, total - half, upper)
-            if middle_score < best and _allowed(rows, start, stop, tests, halves, use):
-                best = middle_score
-                cut = halves
+        best, better = best_on(
+            rows,
+            start,
+            stop,
+            stop - start,
+            axes,
+            axis,
+            tests,
+            total,
+            least,
+            small,
+            divide,
+            packing,
+            boxes,
+            use,
+            best,
+        )
+        if better.axis >= 0:
+            cut = better
     return cut
 
 
@@ -477,13 +527,72 @@ def _greedy_cut(
 ) -> Cut:
     """The best cut with both parts of some size; else any at all."""
     cut = Cut(-1, 0, 0, WHOLE)
-    least = max(small, total // _LOPSIDED)
+    least = max(small, total // LOPSIDED)
     while least > 0 and cut.axis < 0:
         cut = _best_cut(rows, start, stop, axes, tests, total, least, small, divide, boxes, use)
         least = small if least > small else 0
     for j in range(boxes.field.size):
         boxes.corner[LOWER, j], boxes.corner[UPPER, j] = boxes.bound[LOWER, j], boxes.bound[UPPER, j]
     return cut
+
+
+@inner
+def extents(axes: Axes, corner: NDArray[np.int64], extent: NDArray[np.float64]) -> None:
+    """How wide a node with tight bounds is along every axis; minus infinity where it has one code."""
+    weight, shape, position, node, node_width = axes
+    for j in range(weight.size):
+        lo, hi = corner[LOWER, j], corner[UPPER, j]
+        extent[j] = -np.inf
+        if lo < hi:
+            extent[j] = weight[j] * width(shape, position, node, node_width, j, lo, hi)
+
+
+@inner
+def take_widest(extent: NDArray[np.float64]) -> int:
+    """The widest axis, which is not taken again; -1 if there is none left."""
+    axis = NONE
+    widest = -np.inf
+    for j in range(extent.size):
+        if extent[j] > widest:
+            axis = j
+            widest = extent[j]
+    if axis >= 0:
+        extent[axis] = -np.inf
+    return axis
+
+
+@inner
+def nearest_on(
+    rows: Rows,
+    start: int,
+    stop: int,
+    alike: int,
+    axes: Axes,
+    axis: int,
+    tests: Rules | None,
+    total: int,
+    small: int,
+    divide: bool,
+    boxes: Boxes,
+    use: Buffers,
+) -> Cut:
+    """The allowed cut of an axis that is nearest the median, if there is one."""
+    shape, node = axes.shape, axes.node
+    lo, hi = boxes.corner[LOWER, axis], boxes.corner[UPPER, axis]
+    level = NONE if divide else _child_level(shape, node, axis, lo, hi)
+    size = _fill_buckets(rows, start, stop, alike, axes, axis, level, lo, hi, boxes, use.order)
+    none = Cut(-1, 0, 0, WHOLE)
+    if divide:
+        _, cut = _median_cut(boxes.grid, axis, total)
+        return cut if _allowed(rows, start, stop, tests, cut, use) else none
+    around = level >= 0 and size <= _FEW
+    _score_median(boxes.grid, use.score, size, total, small, around)
+    found = _least(use.score, size, np.inf)
+    if tests is not None and found >= 0:
+        found = _least_allowed(rows, start, stop, tests, boxes.bucket, use, size, np.inf, around)
+    if found < 0:
+        return none
+    return _as_cut(shape, node, axis, level, around, boxes.grid[found, PLACE], lo, hi)
 
 
 @inner
@@ -500,58 +609,14 @@ def _nearest_cut(
     use: Buffers,
 ) -> Cut:
     """On the widest axis that has an allowed cut, the one nearest the median."""
-    weight, shape, position, node, node_width = axes
-    corner, extent = boxes.corner, boxes.extent
-    _tighten(rows, start, stop, corner)
-    for j in range(weight.size):
-        lo, hi = corner[LOWER, j], corner[UPPER, j]
-        extent[j] = -np.inf
-        if lo < hi:
-            extent[j] = weight[j] * width(shape, position, node, node_width, j, lo, hi)
-    while True:
-        axis = NONE
-        widest = -np.inf
-        for j in range(weight.size):
-            if extent[j] > widest:
-                axis = j
-                widest = extent[j]
-        if axis < 0:
-            return Cut(-1, 0, 0, WHOLE)
-        extent[axis] = -np.inf
-        level = NONE if divide else _child_level(shape, node, axis, corner[LOWER, axis], corner[UPPER, axis])
-        size = _fill_buckets(
-            rows,
-            start,
-            stop,
-            axes,
-            axis,
-            level,
-            corner[LOWER, axis],
-            corner[UPPER, axis],
-            boxes,
-            use.order,
-        )
-        if divide:
-            _, cut = _median_cut(boxes.grid, axis, total)
-            if _allowed(rows, start, stop, tests, cut, use):
-                return cut
-            continue
-        around = level >= 0 and size <= _FEW
-        _score_median(boxes.grid, use.score, size, total, small, around)
-        found = _least(use.score, size, np.inf)
-        if tests is not None and found >= 0:
-            found = _least_allowed(rows, start, stop, tests, boxes.bucket, use, size, np.inf, around)
-        if found >= 0:
-            return _as_cut(
-                shape,
-                node,
-                axis,
-                level,
-                around,
-                boxes.grid[found, PLACE],
-                corner[LOWER, axis],
-                corner[UPPER, axis],
-            )
+    tighten(rows, start, stop, boxes.corner)
+    extents(axes, boxes.corner, boxes.extent)
+    cut = Cut(-1, 0, 0, WHOLE)
+    axis = take_widest(boxes.extent)
+    while axis >= 0 and cut.axis < 0:
+        cut = nearest_on(rows, start, stop, stop - start, axes, axis, tests, total, small, divide, boxes, use)
+        axis = take_widest(boxes.extent)
+    return cut
 
 
 @inner
@@ -589,7 +654,17 @@ def _classic_cut(
             return Cut(-1, 0, 0, WHOLE)
         use.tried[axis] = True
         size = _fill_buckets(
-            rows, start, stop, axes, axis, NONE, corner[LOWER, axis], corner[UPPER, axis], boxes, use.order
+            rows,
+            start,
+            stop,
+            stop - start,
+            axes,
+            axis,
+            NONE,
+            corner[LOWER, axis],
+            corner[UPPER, axis],
+            boxes,
+            use.order,
         )
         first = 0
         while grid[first, WEIGHT] == 0:
@@ -681,7 +756,7 @@ def _grower(how: int) -> Callable[..., Any]:
     ) -> tuple[int, int, Cut]:
         count = stop - start
         d = axes.weight.size
-        buckets = _most_buckets(axes, count)
+        buckets = most_buckets(axes, count)
         boxes = Boxes(
             np.empty((2, d), np.int64),
             np.empty((2, d), np.int64),

@@ -4,7 +4,7 @@ from shoal.table.columns import Column
 from shoal.table.delimited import check_delimiter
 from shoal.table.frames import Origin, Table, as_text
 from shoal.table.readers import ReadOptions, read
-from shoal.table.streams import Stream, check_streamable, open_stream, write_batches, written_as
+from shoal.table.streams import Stream, check_streamable, open_stream, outline, write_batches, written_as
 from shoal.table.types import TYPE_CODES, ColumnType, Inference, infer_type, ordered_values, parse
 from shoal.table.writers import check_writable, formula_cells, formula_rows, neutralised, write
 
@@ -27,6 +27,7 @@ __all__ = [
     "neutralised",
     "open_stream",
     "ordered_values",
+    "outline",
     "parse",
     "read",
     "write",

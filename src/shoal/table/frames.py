@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shoal.errors import InputError, InternalError, quote, unknown
 from shoal.table.formats import Compression, Format, needs
 
-Kind = Literal["path", "pandas", "polars", "lazy", "pyarrow"]
+Kind = Literal["path", "pandas", "polars", "lazy", "pyarrow", "spark"]
 
 
 @dataclass(frozen=True, slots=True)

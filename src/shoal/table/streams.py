@@ -80,6 +80,14 @@ def open_stream(path: Path, options: ReadOptions) -> Stream:
     return _open_parquet(path, options)
 
 
+def outline(path: Path, options: ReadOptions) -> Table:
+    """The columns of a file, or of a folder of Parquet files, without rows."""
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    if not files:
+        raise InputError(f"{path} is a folder without Parquet files")
+    return open_stream(files[0], options).table()
+
+
 def _open_text(path: Path, options: ReadOptions) -> Stream:
     text = load(path, None, options.encoding or "utf-8")
     if isinstance(text.payload, bytes):

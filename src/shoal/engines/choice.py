@@ -1,0 +1,72 @@
+"""Which engine carries out a recipe on one machine: by the size of the input and the memory there is."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from shoal.engines import outofcore
+from shoal.errors import InputError, OutputError, RecipeError
+from shoal.recipe import Recipe
+from shoal.table import check_streamable
+from shoal.table.formats import by_suffix, needs, sniff
+
+_SHARE = 0.7  # of the memory there is may be filled
+_CELL = 36  # bytes that a run in memory takes for a cell of a Parquet file, measured on the sample
+_TEXT = 6  # and for a byte of delimited text
+
+
+def fitted(recipe: Recipe, source: object) -> tuple[Recipe, str | None]:
+    """The recipe, with a memory limit if its input would not fit into memory; and why, in words.
+
+    Where the rows cannot stay on disk the words say why not, and the recipe is as it was.
+    """
+    path = source if isinstance(source, str | os.PathLike) else recipe.input if source is None else None
+    if path is None or recipe.memory is not None or recipe.engine != "local" or not Path(path).is_file():
+        return recipe, None
+    needed, there = _estimate(Path(path)), _available()
+    if needed <= there * _SHARE:
+        return recipe, None
+    sizes = f"the table would take about {needed / 1e9:.1f} GB of memory, and {there / 1e9:.1f} GB are free"
+    limited = replace(recipe, memory=f"{int(there * _SHARE / 1e6)}MB")
+    try:
+        outofcore.check(limited)
+        check_streamable(Path(str(limited.output)))
+        if find_spec("duckdb") is None:
+            raise InputError("this needs duckdb: pip install shoal[scale]")
+    except (InputError, OutputError, RecipeError) as error:
+        return recipe, f"{sizes}, but it was taken whole: {error}"
+    return limited, f"the rows stay on disk, because {sizes}"
+
+
+def _estimate(path: Path) -> int:
+    """About how many bytes a run on a file takes in memory."""
+    format, compression = sniff(path) if by_suffix(path)[0] != "excel" else ("excel", None)
+    if format == "parquet":
+        try:
+            found = needs("pyarrow.parquet", "shoal[scale]").read_metadata(path)
+        except (InputError, OSError, ValueError):  # not to be read: the reader says so better
+            return 0
+        return int(found.num_rows) * int(found.num_columns) * _CELL
+    return 0 if compression or format != "text" else path.stat().st_size * _TEXT
+
+
+def _available() -> int:
+    """Bytes of memory that are free."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        (free,) = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    except (OSError, ValueError):  # elsewhere all that the machine has counts as free
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 62
+    limits = map(_limit, ("memory.max", "memory/memory.limit_in_bytes"))
+    return min([free, *filter(None, limits)])
+
+
+def _limit(name: str) -> int:
+    """What a container may use; 0 where nothing is said."""
+    try:
+        return int((Path("/sys/fs/cgroup") / name).read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return 0

@@ -1,0 +1,1 @@
+"""Spark: the rows stay on the cluster, and the driver sees dictionaries, counts and trees only."""

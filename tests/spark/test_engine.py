@@ -1,0 +1,253 @@
+"""What the engine promises besides the classes: the driver's way, files, failures, and words."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import shoal
+from shoal.errors import GoalNotMet, InputError, OutputError, RecipeError
+
+ROLES = {
+    "quasi": ["age", "sex", "postcode"],
+    "sensitive": ["diagnosis"],
+    "identifier": ["name"],
+    "plain": ["patient_id"],
+}
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    path = tmp_path_factory.mktemp("people") / "people.parquet"
+    shoal.samples.write_sample("hospital", path, 6000)
+    return path
+
+
+@pytest.fixture(scope="module")
+def frame(spark, people):
+    return spark.read.parquet(str(people))
+
+
+def by_row(spark_frame):
+    return pl.DataFrame(spark_frame.toArrow()).sort("patient_id")
+
+
+@pytest.mark.parametrize("algorithm", ["peel", "lattice"])
+def test_what_needs_counted_rows_only(frame, people, algorithm):
+    settings = {**ROLES, "k": 4, "l": 2, "algorithm": algorithm, "suppress": 0.02}
+    release = shoal.spark.anonymize(frame, **settings)
+    assert release.report.smallest_class >= 4
+    assert "the driver searched" in release.report.notes[-1]
+    if algorithm == "lattice":
+        assert by_row(release.frame).equals(shoal.anonymize(people, **settings).frame.sort("patient_id"))
+        assert release.report.suppressed_rows > 0
+    found = shoal.verify(by_row(release.frame), quasi=ROLES["quasi"], sensitive=ROLES["sensitive"], k=4, l=2)
+    assert found.holds
+    release.unpersist()
+
+
+def test_every_class_based_model_is_judged_as_in_memory(frame, people):
+    models = ["entropy-l(l=2)", "recursive-cl(c=8,l=2)", "alpha-k(alpha=0.8,k=5)", "p-sensitive(p=2,k=5)"]
+    models += ["enhanced-beta(beta=6)", "max-risk(risk=0.2)", "average-risk(risk=0.2)", "t(t=0.7)"]
+    settings = {**ROLES, "models": models, "algorithm": "mondrian(cut=nearest)"}
+    release = shoal.spark.anonymize(frame, **settings)
+    expected = shoal.anonymize(people, **settings)
+    assert release.report.models == expected.report.models
+    assert by_row(release.frame).equals(expected.frame.sort("patient_id"))
+    release.unpersist()
+
+
+def test_a_release_is_written_whole_and_counted_again(frame, tmp_path):
+    release = shoal.spark.anonymize(frame, **ROLES, k=5, algorithm="mondrian", loss="discernibility")
+    release.write(tmp_path / "r.parquet")
+    written = pl.read_parquet(tmp_path / "r.parquet" / "*.parquet").sort("patient_id")
+    assert written.equals(by_row(release.frame))
+    assert [path.name for path in tmp_path.iterdir()] == ["r.parquet"]
+    with pytest.raises(OutputError, match=r"r\.parquet exists"):
+        release.write(tmp_path / "r.parquet")
+    release.unpersist()
+
+
+def test_level_by_level_with_every_loss_of_classes_and_orders_by_appearance(frame, people):
+    for loss in ("discernibility", "class-size", "entropy"):
+        settings = {**ROLES, "k": 40, "algorithm": "mondrian(cut=nearest)", "loss": loss}
+        release = shoal.spark.anonymize(frame, **settings, driver_rows=3000)
+        assert "level by level" in release.report.notes[-1]
+        expected = shoal.anonymize(people, **settings).report.loss
+        assert release.report.loss["value"] == pytest.approx(expected["value"])
+        release.unpersist()
+
+
+def test_a_column_that_is_not_touched_keeps_its_type(spark):
+    rows = [(i, i // 50, "x", 1.5 if i % 2 else None) for i in range(200)]
+    frame = spark.createDataFrame(rows, "id int, `a.b` int, `^s$` string, v double")
+    release = shoal.spark.anonymize(
+        frame, quasi=["a.b", "v"], sensitive=["^s$"], plain=["id"], k=20, algorithm="mondrian"
+    )
+    assert dict(release.frame.dtypes) == {"id": "int", "a.b": "int", "^s$": "string", "v": "double"}
+    assert release.frame.where("v is null").count() == 100
+    release.unpersist()
+
+
+def test_a_failed_job_leaves_nothing(spark, frame, tmp_path):
+    from pyspark.sql import functions as f
+
+    broken = frame.withColumn(
+        "patient_id", f.when(f.col("patient_id").isNotNull(), f.raise_error(f.lit("no")))
+    )
+    with pytest.raises(InputError, match="Spark gave up"):
+        shoal.spark.anonymize(broken, **ROLES, k=5, algorithm="mondrian", output=tmp_path / "r.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "says"),
+    [
+        ({"algorithm": "mingen"}, RecipeError, "mingen looks at every row by itself"),
+        (
+            {"algorithm": "mondrian(mode=relaxed)"},
+            RecipeError,
+            r"mondrian\(mode=relaxed\) looks at every row",
+        ),
+        ({"missing": "drop"}, RecipeError, "missing is 'category', not 'drop'"),
+        ({"k": 10_000}, GoalNotMet, "the goal cannot be met"),
+        ({"quasi": ["age", "visits"]}, InputError, "column 'visits' is array<int>, of which no codes"),
+        ({"quasi": ["height"]}, RecipeError, "unknown column 'height'"),
+        ({"algorithm": "hilbert", "driver_rows": 3000}, RecipeError, "hilbert has to see them all"),
+        ({"render": "set", "driver_rows": 3000}, RecipeError, "render 'set' has to see them all"),
+        ({"output": "r.jsonl"}, OutputError, "name it with .parquet"),
+        ({"driver_rows": 40}, InputError, "different values, more than the driver takes"),
+    ],
+)
+def test_what_is_refused(frame, change, error, says):
+    from pyspark.sql import functions as f
+
+    strange = frame.withColumn("visits", f.array(f.lit(1), f.lit(2)))
+    with pytest.raises(error, match=says):
+        shoal.spark.anonymize(strange, **{**ROLES, "k": 5, "algorithm": "mondrian", **change})
+
+
+def test_other_frames_are_refused():
+    with pytest.raises(InputError, match="this takes a frame of Spark, not DataFrame"):
+        shoal.spark.anonymize(pl.DataFrame({"a": [1]}), quasi=["a"], k=1)
+
+
+def test_progress_names_the_stages(frame):
+    told = []
+    release = shoal.spark.anonymize(
+        frame,
+        **ROLES,
+        k=20,
+        algorithm="mondrian",
+        driver_rows=4000,
+        on_progress=lambda doing, _: told.append(doing),
+    )
+    release.unpersist()
+    stages = list(dict.fromkeys(told))
+    assert stages == ["read", "search", "cutting, level 1", "partitioning on executors", "verify"]
+
+
+def test_a_worker_killed_in_the_middle_changes_nothing(cluster, spark, frame, people):
+    expected = shoal.anonymize(people, **ROLES, k=5, l=2, algorithm="mondrian").frame.sort("patient_id")
+    killed = threading.Event()
+
+    def kill(doing: str, done: float) -> None:
+        """End the worker and its executor, once the cluster holds counted rows."""
+        if doing == "cutting, level 2" and not killed.is_set():
+            killed.set()
+            executor = descendants(cluster.workers[0].pid)
+            for process in (cluster.workers[0].pid, *executor):
+                os.kill(process, signal.SIGKILL)
+
+    release = shoal.spark.anonymize(
+        frame, **ROLES, k=5, l=2, algorithm="mondrian", driver_rows=1500, on_progress=kill
+    )
+    assert killed.is_set()
+    assert by_row(release.frame).equals(expected)
+    release.unpersist()
+    cluster.workers[0] = cluster.start_worker()  # for the tests after this one
+
+
+def descendants(parent: int) -> list[int]:
+    """Processes that a process has started, and those that they have."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    children: dict[int, list[int]] = {}
+    for line in listed.splitlines():
+        pid, above = map(int, line.split())
+        children.setdefault(above, []).append(pid)
+    found, todo = [], [parent]
+    while todo:
+        todo += (below := children.get(todo.pop(), []))
+        found += below
+    return found
+
+
+def command(*arguments, **environment):
+    line = [sys.executable, "-m", "shoal", *map(str, arguments)]
+    return subprocess.Popen(
+        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}
+    )
+
+
+def test_the_command_line(people, tmp_path):
+    text = tmp_path / "people.csv"
+    pl.read_parquet(people).write_csv(text)
+    roles = ("-q", "age,sex,postcode", "-s", "diagnosis", "--identifier", "name", "-k", 5, "-a", "mondrian")
+    engine = ("--engine", "spark", "--master", "local[2]")
+    running = command(
+        "anonymize",
+        text,
+        *roles,
+        *engine,
+        "-o",
+        tmp_path / "r.parquet",
+        "--recipe-out",
+        tmp_path / "r.toml",
+        "--json",
+    )
+    out, said = running.communicate(timeout=300)
+    assert running.returncode == 0, said
+    assert any("the driver searched" in note for note in json.loads(out)["notes"])
+    shoal.anonymize(
+        text, **{**ROLES, "plain": ()}, k=5, algorithm="mondrian", output=tmp_path / "local.parquet"
+    )
+    found = pl.read_parquet(tmp_path / "r.parquet" / "*.parquet").sort("patient_id")
+    assert found.equals(pl.read_parquet(tmp_path / "local.parquet").sort("patient_id"))
+    assert 'engine = "spark"' in (tmp_path / "r.toml").read_text()
+
+
+def test_an_interrupt_ends_the_jobs(people, tmp_path):
+    roles = ("-q", "age,sex,postcode,cost", "-k", 3, "-a", "mondrian", "--driver-rows", 100_000)
+    running = command(
+        "anonymize", people, *roles, "--engine", "spark", "--master", "local[1]", "-o", tmp_path / "r.parquet"
+    )
+    deadline = time.monotonic() + 120
+    while not any(b"SparkSubmit" in name for name in names(descendants(running.pid))):
+        assert time.monotonic() < deadline
+        assert running.poll() is None
+        time.sleep(0.1)
+    java = descendants(running.pid)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "interrupted; no unfinished file is left behind" in said
+    assert list(tmp_path.iterdir()) == []
+    while any(b"SparkSubmit" in name for name in names(java)):
+        assert time.monotonic() < deadline + 60
+        time.sleep(0.1)
+
+
+def names(processes):
+    for process in processes:
+        try:
+            with Path(f"/proc/{process}/cmdline").open("rb") as file:
+                yield file.read()
+        except OSError:
+            continue
