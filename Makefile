@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 ARGS :=
+N := 20000
+SEED :=
 VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime-installed
@@ -13,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser java check bench docs clean
+.PHONY: help demo test browser java check bench docs fuzz clean
 # Two installations into one environment at once (make -j) would damage it.
 .NOTPARALLEL:
 
@@ -42,6 +44,10 @@ check: $(DEV) ## style, types, import direction, documentation: all that CI asks
 # Benchmarks never run side by side: each would be the other's noise.
 bench: $(DEV) ## run every benchmark in turn
 	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do echo "== $$script"; $(BIN)/python "$$script"; done
+
+# SEED=4711 shows one case; counts are kept, so that a run that was broken off goes on.
+fuzz: $(DEV) ## attack with random cases, N=20000 of them; one again with SEED=4711
+	@PYTHONPATH=. $(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED),--count $(N) --log out/fuzz.json)
 
 docs: $(DEV) ## build the documentation into site/
 	@$(BIN)/mkdocs build --quiet --strict

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and small ones that are read at once."""
 
 from __future__ import annotations
 
@@ -11,9 +11,35 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from shoal.errors import OutputError
+from shoal.errors import InputError, OutputError
 
 _unfinished: set[Path] = set()
+
+
+_MEGABYTE = 1 << 20
+
+
+def read_small(path: Path, megabytes: int) -> bytes:
+    """The content of a file of settings or names; one of more than so many megabytes is refused, half-read.
+
+    So that a wrong path, or one that somebody means ill with, costs no more than that.
+    """
+    with path.open("rb") as stream:
+        content = stream.read(megabytes * _MEGABYTE + 1)
+    if len(content) > megabytes * _MEGABYTE:
+        raise InputError(
+            f"'{path}' has more than {megabytes} MB, the most that is read: is it the right file?"
+        )
+    return content
+
+
+def as_utf8(path: Path, content: bytes) -> str:
+    """The text of a UTF-8 file, with or without byte-order mark."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(f"'{path}', line {line}: not UTF-8; save the file in that encoding") from None
 
 
 def check_target(path: Path) -> None:

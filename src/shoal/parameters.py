@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
+from functools import cache
 from numbers import Integral, Real
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -28,6 +29,7 @@ _KINDS: dict[type, tuple[type, str]] = {
     float: (Real, "a number"),
     str: (str, "text"),
 }
+_hints: Callable[[Any], dict[str, Any]] = cache(get_type_hints)  # which takes long for what it does
 _LISTS = {str: "texts", int: "whole numbers", float: "numbers"}
 
 
@@ -62,7 +64,7 @@ def build(what: str, table: Mapping[str, type[T]], name: str, parameters: Mappin
     if name not in table:
         raise RecipeError(unknown(what, name, table))
     kind = table[name]
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     values = {}
     for key, value in parameters.items():
@@ -97,7 +99,7 @@ def check(entry: object) -> None:
 
     Numbers of other libraries become Python's own, and lists of texts or numbers tuples.
     """
-    hints = get_type_hints(type(entry))
+    hints = _hints(type(entry))
     for field in fields(entry):  # type: ignore[arg-type]
         value = _checked(getattr(entry, field.name), hints[field.name], field.name)
         object.__setattr__(entry, field.name, value)

@@ -16,6 +16,7 @@ import tomli_w
 from shoal.algorithms import ALGORITHMS, Algorithm
 from shoal.encoding import CategoryOrder
 from shoal.errors import InputError, RecipeError, quote, unknown
+from shoal.files import as_utf8, read_small
 from shoal.hierarchies import Hierarchy, from_toml, is_ready, to_toml
 from shoal.loss import LOSSES
 from shoal.parameters import build, byte_count, check, describe, name_of
@@ -23,6 +24,7 @@ from shoal.privacy import Model, model_text, parse_model, relocated
 from shoal.recoding import Render
 from shoal.table import Column, ColumnType, ReadOptions, check_delimiter
 
+_MEGABYTES = 16  # of a recipe, with the hierarchies in it
 ROLES = ("quasi", "sensitive", "identifier", "plain")
 Missing = Literal["category", "drop", "error"]
 Engine = Literal["local", "spark"]
@@ -145,18 +147,19 @@ class Recipe:
         """Read a recipe from a file; paths in it are relative to its folder."""
         path = Path(source)
         try:
-            return cls.from_text(path.read_text(encoding="utf-8"), path)
+            text = as_utf8(path, read_small(path, _MEGABYTES))
         except OSError as error:
             raise InputError(f"{path}: cannot read the recipe: {error.strerror}") from error
-        except UnicodeDecodeError as error:
-            raise RecipeError(f"{path}: not a recipe: {error}") from error
+        except InputError as error:
+            raise RecipeError(f"not a recipe: {error}") from None
+        return cls.from_text(text, path)
 
     @classmethod
     def from_text(cls, text: str, path: Path) -> Recipe:
         """Read a recipe from TOML that stands in the file ``path``, whose folder paths in it start from."""
         try:
             return cls.from_dict(tomllib.loads(text), path.parent)
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise RecipeError(f"{path}: not a recipe: {error}") from error
         except InputError as error:
             raise RecipeError(f"{path}: {error}") from error
@@ -288,13 +291,19 @@ def _from_sections(content: Mapping[str, Any], folder: Path) -> Recipe:
     name, parameters = settings.pop("algorithm", "auto"), settings.pop("parameters", {})
     settings["algorithm"] = build("algorithm", ALGORITHMS, name, parameters)
     settings["orders"] = {
-        column: tuple(map(str, values)) for column, values in settings.get("orders", {}).items()
+        column: _values_in_order(column, values) for column, values in settings.get("orders", {}).items()
     }
     settings["trees"] = {column: from_toml(tree, f"trees.{column}") for column, tree in trees.items()}
     try:
         return Recipe(**{"quasi": (), **settings}, reading=ReadOptions(**reading))
     except TypeError as error:
         raise RecipeError(f"a setting has the wrong kind of value: {error}") from error
+
+
+def _values_in_order(column: str, values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list):
+        raise RecipeError(f"the order of '{column}' must be a list of its values, not {values!r}")
+    return tuple(map(str, values))
 
 
 def _absolute_source(source: str, folder: Path) -> str:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from shoal.algorithms import ALGORITHMS, Problem, Progress, SafePubScheme, TreeGuided, settled, silent
 from shoal.domain import Domain
 from shoal.encoding import CategoryOrder, Encoded, dictionary, encode, missing_rows
-from shoal.errors import GoalNotMet, InputError, RecipeError, quote, unknown
+from shoal.errors import GoalNotMet, InputError, InternalError, RecipeError, quote, unknown
 from shoal.frequency import CodedRows, FrequencyTable
 from shoal.hierarchies import Hierarchy, read_hierarchies
 from shoal.loss import LOSSES
@@ -114,6 +114,7 @@ def released(
         )
     with clock("recode"):
         recoding = Recoding.of(proposal, subject.problem.domains)
+        _check_suppressed(recipe, recoding)
         frame = _recode(recipe, table, subject, recoding)
     with clock("verify"):
         verification = _verified(recipe, subject, recoding, frame)
@@ -122,6 +123,15 @@ def released(
     evidence = Evidence(recipe, table, recoding, frame, subject.columns, subject.rows)
     report = replace(report, evidence=evidence)
     return Release(frame, report, recipe, table, (frame, *others), recoding, subject.typed())
+
+
+def _check_suppressed(recipe: Recipe, recoding: Recoding) -> None:
+    """An algorithm that leaves out more rows than it may is wrong, whatever the rest is worth."""
+    hidden, rows = recoding.suppressed, recoding.table.rows
+    if hidden > recipe.suppress * rows + 1e-9 and not _by_scheme(recipe):
+        raise InternalError(
+            f"{hidden} of {rows} rows would be suppressed, and {recipe.suppress:g} of them may be"
+        )
 
 
 def inputs(recipe: Recipe, source: Path | None = None) -> list[Path]:

@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import GoalNotMet, InputError, RecipeError, quote, unknown
-from shoal.files import whole_file
+from shoal.files import as_utf8, read_small, whole_file
 from shoal.privacy import population_of
 from shoal.privacy.labels import covers
 from shoal.recipe import Recipe
@@ -22,6 +22,7 @@ from shoal.table import Column, Origin, Table, as_text, read
 from shoal.verify import Verification, verify_table, violating_rows, who_fits
 
 _FORMAT = "shoal recoding 1"
+_MEGABYTES = 1024  # millions of classes
 _EXAMPLES = 5  # values that are named where many are new
 
 
@@ -116,7 +117,7 @@ class SavedRecoding:
         """Read what `save` wrote."""
         path = Path(path)
         try:
-            content = json.loads(path.read_text("utf-8"))
+            content = json.loads(as_utf8(path, read_small(path, _MEGABYTES)))
         except OSError as error:
             raise InputError(f"{path}: cannot read the recoding: {error.strerror}") from error
         except (ValueError, RecursionError) as error:

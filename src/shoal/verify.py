@@ -263,7 +263,8 @@ def _fitting(
 ) -> Fitting:
     """How people fit the classes of a release."""
     row = _examples(class_of)
-    classes = replace(table, frame=pl.DataFrame([table.frame[name].gather(row) for name in quasi]))
+    cells = [unpatterned(table.frame[name]).gather(row).alias(name) for name in quasi]
+    classes = replace(table, frame=pl.DataFrame(cells))
     fits = who_fits(classes, quasi, people, columns)
     return Fitting.of(np.bincount(class_of), fits.class_of, fits.person, np.bincount(fits.person_of))
 

@@ -54,14 +54,15 @@ class Microaggregate:
         space = Space.of(problem, pieces(problem))
         greedy = carried(Mondrian().search(problem, on_progress), space.table)
         cell_of = cells(space, greedy, self.cell)
-        class_of = np.empty(cell_of.size, np.int64)
+        class_of, last = np.empty(cell_of.size, np.int64), int(cell_of.max())
         with worker(on_progress) as run:
-            for cell in range(int(cell_of.max()) + 1):
+            for cell in range(last + 1):
                 rows = np.flatnonzero(cell_of == cell)
                 # Greedy classes keep the privacy models where groups cannot; their numbers must not meet.
                 groups = _groups(space, rows, run)
-                class_of[rows] = np.where(groups < 0, -1 - greedy[rows], groups + cell * cell_of.size)
-                on_progress("grouping", (cell + 1) / (int(cell_of.max()) + 1))
+                number = np.where(groups < 0, last + 1, cell) * cell_of.size
+                class_of[rows] = number + np.where(groups < 0, greedy[rows], groups)
+                on_progress("grouping", (cell + 1) / (last + 1))
         return Proposal(space.table, numbered(class_of), centre=self.centre)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -145,7 +146,9 @@ def _fitted(
         pair = table.of_row.astype(np.int64) * target.classes + target.value.astype(np.int64)
         pairs, times = np.unique(pair, return_counts=True)
         row, label = np.divmod(pairs, target.classes)
-        return DecisionTreeClassifier(**settings).fit(seen[row], label, sample_weight=times)
+        with warnings.catch_warnings():  # of many classes in few rows, which is nothing to be warned of here
+            warnings.simplefilter("ignore", UserWarning)
+            return DecisionTreeClassifier(**settings).fit(seen[row], label, sample_weight=times)
     mean = np.bincount(table.of_row, target.value, table.weight.size) / table.weight
     return DecisionTreeRegressor(**settings).fit(seen, mean, sample_weight=table.weight)
 

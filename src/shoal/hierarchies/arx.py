@@ -103,7 +103,8 @@ def split_records(text: str, delimiter: str, source: str) -> Iterator[tuple[int,
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            raise InputError(f"{source}, line {line}: {error}") from None
+            found = "a quote is opened and never closed" if "end of data" in str(error) else error
+            raise InputError(f"{source}, line {line}: {found}") from None
         if cells is None:
             return
         # Spreadsheets fill the shorter rows of an uneven tree up with empty cells.

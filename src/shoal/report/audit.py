@@ -17,12 +17,14 @@ import polars as pl
 
 from shoal import __version__
 from shoal.errors import InputError
+from shoal.files import read_small
 from shoal.recipe import Recipe
 from shoal.report.figures import Report
 from shoal.report.tallies import Evidence
 from shoal.table import Table
 from shoal.verify import Verification
 
+_MEGABYTES = 256  # far above the largest page
 _BLOCK = re.compile(r'<script type="application/json" id="shoal-report">(.*?)</script>', re.DOTALL)
 _BATCH = 1 << 17
 _PACKAGES = ("polars", "numpy", "numba", "scipy")
@@ -61,7 +63,7 @@ class Audit:
     def of(cls, path: Path) -> Audit:
         """Read the auditor's part of a page."""
         try:
-            found = _BLOCK.search(path.read_text("utf-8"))
+            found = _BLOCK.search(read_small(path, _MEGABYTES).decode())
         except OSError as error:
             raise InputError(f"{path}: cannot read the report: {error.strerror}") from error
         except UnicodeDecodeError:
@@ -73,7 +75,7 @@ class Audit:
             figures, release = dict(record["figures"]), dict(record["release"])
             models = {_name(model): model["achieved"] for model in figures["models"]}
             return cls(Recipe.from_text(record["recipe"], path), figures, models, release)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise InputError(f"{path}: the auditor's part of the report is damaged: {error}") from error
 
     def checks(self, file: Path, table: Table, found: Verification) -> Iterator[Check]:

@@ -19,6 +19,10 @@ _GUESSES = ("utf-8", "cp1252", "latin-1")
 _SAMPLE = 1 << 16
 
 
+class _NotTextError(InputError):
+    """Bytes that are not what the encoding says; another may fit."""
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """UTF-8 text that is still on disk, or in memory where it had to be unpacked or transcoded.
@@ -56,7 +60,7 @@ def load(path: Path, compression: Compression | None, stated: str | None) -> Tex
     mark = next((mark for mark in _MARKS if first.startswith(mark)), b"")
     *guesses, last = _candidates(first, mark, stated)
     for encoding in guesses:
-        with suppress(InputError):
+        with suppress(_NotTextError):
             return _decoded(path, compression, encoding, _MARKS.get(mark) == encoding)
     return _decoded(path, compression, last, _MARKS.get(mark) == last)
 
@@ -118,7 +122,7 @@ def _as_utf8(path: Path, parts: Iterator[bytes], encoding: str) -> Iterator[byte
         except UnicodeDecodeError as error:
             lines += error.object[: error.start].decode(encoding).count("\n")
             bad = error.object[error.start : error.start + 4].hex(" ")
-            raise InputError(
+            raise _NotTextError(
                 f"{path}: line {lines} is not {encoding} text (bytes {bad}); state its encoding"
             ) from None
         lines += text.count("\n")

@@ -16,6 +16,8 @@ Format = Literal["text", "parquet", "arrow", "jsonl", "excel"]
 Compression = Literal["gzip", "zstd"]
 
 CHUNK = 1 << 20
+# Tables unpack to some 3 to 30 times their size, a file of nothing but zeros to 1,000 times.
+EXPANDED, RATIO = 1 << 28, 200
 
 _FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
@@ -51,6 +53,13 @@ def sniff(path: Path) -> tuple[Format, Compression | None]:
     ), compression
 
 
+def has_magic(path: Path, format: Format, compression: Compression | None) -> bool:
+    """Whether a file begins as those of ``format`` do; an Arrow stream with the length of its schema."""
+    first = head(path, compression, 8)
+    known = [magic for magic, kind in _FORMAT_MAGIC.items() if kind == format]
+    return any(map(first.startswith, known)) or (format == "arrow" and first[:4] == b"\xff" * 4)
+
+
 def head(path: Path, compression: Compression | None, size: int) -> bytes:
     """Return the first ``size`` bytes inside ``path``, or all of them."""
     found = bytearray()
@@ -62,7 +71,30 @@ def head(path: Path, compression: Compression | None, size: int) -> bytes:
 
 
 def chunks(path: Path, compression: Compression | None, size: int = CHUNK) -> Iterator[bytes]:
-    """Yield the decompressed content of ``path`` in pieces."""
+    """Yield the decompressed content of ``path`` in pieces.
+
+    Where that is far more than a table would give, it ends with an InputError: a small file cannot fill the
+    memory.
+    """
+    pieces = _unpacked(path, compression, size)
+    yield from pieces if compression is None else _bounded(path, pieces)
+
+
+def _bounded(path: Path, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    with explained(path):
+        most = max(EXPANDED, RATIO * path.stat().st_size)
+    seen = 0
+    for piece in pieces:
+        seen += len(piece)
+        if seen > most:
+            raise InputError(
+                f"{path} is refused: it unpacks to more than {RATIO} times its size, and to more than "
+                f"{EXPANDED >> 20} MB; if you trust it, unpack it first"
+            )
+        yield piece
+
+
+def _unpacked(path: Path, compression: Compression | None, size: int) -> Iterator[bytes]:
     with explained(path):
         if compression == "gzip":
             with gzip.open(path) as stream:
@@ -98,9 +130,14 @@ def explained(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise InputError(f"{path} is damaged: {str(error)[:1].lower()}{str(error)[1:]}") from None
+        raise InputError(f"{path} is damaged: {_begun_small(str(error))}") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def _begun_small(text: str) -> str:
+    """A sentence of a library to go on with; abbreviations stay as they are."""
+    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
 
 
 def needs(module: str, package: str) -> Any:

@@ -15,7 +15,7 @@ import polars as pl
 from shoal.errors import InputError, quote
 from shoal.table.delimited import Layout, check_delimiter, find_layout, numbered, read_delimited
 from shoal.table.encodings import Text, load
-from shoal.table.formats import Compression, chunks, explained, needs, sniff
+from shoal.table.formats import Compression, Format, chunks, explained, has_magic, needs, sniff
 from shoal.table.frames import Origin, Table, check_columns, check_names, from_native
 
 
@@ -90,6 +90,7 @@ def _read_path(path: Path, options: ReadOptions) -> tuple[pl.DataFrame, Origin]:
     origin = Origin("path", path=path, format=format, compression=compression)
     if format == "jsonl":
         return _read_json_lines(path, load(path, compression, options.encoding)), origin
+    _check_magic(path, format, compression)
     with _content(path, compression) as content:
         if format == "excel":
             return _read_excel(path, content, options.header), origin
@@ -120,6 +121,15 @@ def text_origin(
         newline=layout.line_end,
         header=header,
     )
+
+
+def _check_magic(path: Path, format: Format, compression: Compression | None) -> None:
+    """Refuse text, or whatever else it is, under the name of another format; an Arrow stream has no mark."""
+    if not has_magic(path, format, compression):
+        raise InputError(
+            f"{path} is no {format} file, whatever its name says: it does not begin as one; if it is text, "
+            "give it a name that ends in .csv"
+        )
 
 
 def _content(path: Path, compression: Compression | None) -> IO[bytes]:
@@ -160,8 +170,10 @@ def _bad_json(text: Text) -> str:
 
 def _bad_object(line: bytes) -> str:
     try:
-        found = json.loads(line)
-    except ValueError as error:
+        found = json.loads(line.strip())
+    except json.JSONDecodeError as error:
+        return f"is not JSON: {error.msg}, at character {error.colno}"
+    except (ValueError, RecursionError) as error:
         return f"is not JSON: {error}"
     if not isinstance(found, dict):
         return "is not a JSON object"
@@ -184,9 +196,13 @@ def _read_excel(path: Path, content: IO[bytes], header: bool) -> pl.DataFrame:
             raise_if_empty=False,
         )
     except (fastexcel.FastExcelError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"{path} cannot be read as a workbook: {str(error).splitlines()[0]}") from error
+        raise InputError(f"{path} cannot be read as a workbook: {_first_line(error)}") from error
     frame.columns = names
     return frame
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0].removeprefix("calamine error: ")
 
 
 def _sheet_names(book: Any, header: bool) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -133,8 +134,7 @@ def _infer_other(text: pl.Series) -> ColumnType:
         return "boolean"
     if len(_fitting_dates(text)) == 1:
         return "date"
-    # Looking at one value first spares a long column of text the search for times in all of it.
-    is_datetime = not _datetimes(text.head(1)).null_count() and not _datetimes(text).null_count()
+    is_datetime = not _unlike(text, _DATETIME) and not _datetimes(text).null_count()
     return "datetime" if is_datetime else "string"
 
 
@@ -191,13 +191,18 @@ def _dates(values: pl.Series) -> pl.Series:
 def _fitting_dates(text: pl.Series) -> list[str]:
     """Return the formats that read all of ``text``, one of those that read it as the same dates."""
     found: dict[str, pl.Series] = {}
-    for format in _DATES:
-        if _as_dates(text.head(1), format).null_count():
+    for format, pattern in _DATES.items():
+        if _unlike(text, pattern) or _as_dates(text.head(1), format).null_count():
             continue
         read = _as_dates(text, format)
         if not read.null_count() and not any(read.equals(other) for other in found.values()):
             found[format] = read
     return list(found)
+
+
+def _unlike(text: pl.Series, pattern: str) -> bool:
+    """Whether already the first value does not fit: spares a column of text the search in all of it."""
+    return len(text) > 0 and re.match(pattern, text[0]) is None
 
 
 def _as_dates(text: pl.Series, format: str) -> pl.Series:

@@ -70,7 +70,7 @@ def test_a_header_may_be_the_widest_line(file):
         (";A;*\n", r"line 1: an empty label at level 0 \(the value\)"),
         ("a;A;*\nb;B;*\na;B;*\n", r"line 3: the value 'a' is in 'B' .*'A' before \(line 1\)"),
         ("a;A;X;*\nb;A;Y;*\n", r"line 2: .*'A' \(level 1\) is in 'Y' .*'X' before \(line 1\)"),
-        ('a;*\n"b;*\n', "line 2: unexpected end of data"),
+        ('a;*\n"b;*\n', "line 2: a quote is opened and never closed"),
         ('a;*\n"b"c;*\n', "line 2: ';' expected after"),
         (b"a;*\n\xff;*\n", "line 2: not UTF-8"),
         ("a;*\nb;" + "x" * 200_000 + "\n", "line 2: field larger than field limit"),

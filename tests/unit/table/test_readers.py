@@ -159,7 +159,7 @@ def test_damaged_typed_files(tmp_path, suffix):
         {"parquet": b"PAR1", "arrow": b"ARROW1\0\0", "xlsx": b"PK\3\4"}[suffix] + b"junk" * 9,
     ):
         path.write_bytes(raw)
-        with pytest.raises(InputError, match=f"x.{suffix} (is damaged|cannot be read)"):
+        with pytest.raises(InputError, match=f"x.{suffix} (is damaged|cannot be read|is no )"):
             read(path)
 
 

@@ -1,0 +1,141 @@
+"""``python -m tests.fuzz``: run many cases, one after another, and count how they ended.
+
+Every case follows from one number, so that a case that fails is told by it::
+
+    python -m tests.fuzz --first 0 --count 200000 --log counts.json     # goes on where the log ends
+    python -m tests.fuzz --seed 4711                                    # one case, with all there is to see
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from pathlib import Path
+
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+
+from tests.fuzz.cases import Case, case_of
+from tests.fuzz.doors import UnsafeError, judge
+
+CHUNK = 500
+
+
+def main() -> int:
+    """Run what the arguments say; the exit code is 1 if a case failed."""
+    parser = argparse.ArgumentParser(description="Run random cases and judge what comes back.")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--count", type=int, default=2000, help="how many cases, those in the log included")
+    parser.add_argument("--log", type=Path, help="a JSON file of counts, to go on from and to write to")
+    parser.add_argument("--seed", type=int, help="one case, shown")
+    parser.add_argument("--keep-going", type=int, default=20, help="failures after which it ends")
+    given = parser.parse_args()
+    warnings.simplefilter("error")
+    if given.seed is not None:
+        return show(case_of(given.seed))
+    return run(given.first, given.count, given.log, given.keep_going)
+
+
+def run(first: int, count: int, log: Path | None, patience: int) -> int:
+    """Run cases from a seed on, and keep counts."""
+    counts = load(log, first)
+    while counts["runs"] < count and len(counts["failures"]) < patience:
+        start = first + counts["runs"]
+        step(counts, range(start, min(start + CHUNK, first + count)))
+        if log is not None:
+            save(log, counts)
+        tell(counts)
+    for failure in counts["failures"]:
+        print(f"seed {failure['seed']}: {failure['kind']}: {failure['said'][:300]}")
+    return bool(counts["failures"])
+
+
+def load(log: Path | None, first: int) -> dict:
+    """The counts so far."""
+    if log is not None and log.exists():
+        counts = json.loads(log.read_text())
+        if counts["first"] != first:
+            raise SystemExit(f"{log} counts from seed {counts['first']}, not {first}")
+        return counts
+    return {"first": first, "runs": 0, "cpu_seconds": 0.0, "outcomes": {}, "algorithms": {}, "models": {},
+            "doors": {}, "failures": []}  # fmt: skip
+
+
+def save(log: Path, counts: dict) -> None:
+    """Write the counts, whole."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    new = log.with_suffix(".new")
+    new.write_text(json.dumps(counts, indent=1))
+    new.replace(log)
+
+
+def step(counts: dict, seeds: range) -> None:
+    """Run a chunk of cases."""
+    begin = time.process_time()
+    for seed in seeds:
+        case = case_of(seed)
+        try:
+            outcome = judge(case).kind
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            outcome = "UNSAFE" if isinstance(error, UnsafeError) else "TRACEBACK"
+            counts["failures"].append(failure(seed, outcome, error))
+        note(counts, case, outcome)
+    counts["cpu_seconds"] = round(counts["cpu_seconds"] + time.process_time() - begin, 1)
+
+
+def failure(seed: int, kind: str, error: BaseException) -> dict:
+    """What is to be known of a case that failed."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    said = (
+        str(error) if kind == "UNSAFE" else f"{type(error).__name__}: {error} ({last.filename}:{last.lineno})"
+    )
+    return {"seed": seed, "kind": kind, "said": said}
+
+
+def note(counts: dict, case: Case, outcome: str) -> None:
+    """Count a case."""
+    counts["runs"] += 1
+    released = outcome == "release"
+    for name, keys in (
+        ("outcomes", [outcome]),
+        ("algorithms", [case.algorithm[0]]),
+        ("models", {model for model, _ in case.models}),
+        ("doors", [case.door]),
+    ):
+        for key in keys:
+            tally = counts[name].setdefault(key, [0, 0] if name != "outcomes" else 0)
+            if name == "outcomes":
+                counts[name][key] = tally + 1
+            else:
+                counts[name][key] = [tally[0] + 1, tally[1] + released]
+
+
+def tell(counts: dict) -> None:
+    """One line on how it goes."""
+    each = 1000 * counts["cpu_seconds"] / max(counts["runs"], 1)
+    print(f"{counts['runs']:,} runs, {each:.1f} ms each: {dict(Counter(counts['outcomes']))}", flush=True)
+
+
+def show(case: Case) -> int:
+    """Run one case, and show it with all that comes of it."""
+    for column in case.columns:
+        print(column)
+    print(case.models, case.algorithm, case.door, case.extra)
+    print({name: getattr(case, name) for name in ("loss", "weights", "suppress", "missing", "na", "render")})
+    try:
+        print(judge(case))
+    except Exception:
+        traceback.print_exc()
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
