@@ -5,6 +5,8 @@ PYTHON ?= python3
 ARGS :=
 N := 20000
 SEED :=
+ONLY :=
+PYTHONS = $(PYTHON)
 VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime-installed
@@ -15,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser java check bench docs fuzz clean
+.PHONY: help demo test browser java check bench docs fuzz wheel clean
 # Two installations into one environment at once (make -j) would damage it.
 .NOTPARALLEL:
 
@@ -42,8 +44,8 @@ check: $(DEV) ## style, types, import direction, documentation: all that CI asks
 	$(BIN)/mkdocs build --quiet --strict
 
 # Benchmarks never run side by side: each would be the other's noise.
-bench: $(DEV) ## run every benchmark in turn
-	@set -e; for script in $(sort $(wildcard benchmarks/bench_*.py)); do echo "== $$script"; $(BIN)/python "$$script"; done
+bench: $(DEV) ## measure everything that the documentation quotes, into out/benchmarks.md; some of it with ONLY=import,report
+	@$(BIN)/python benchmarks/run.py $(ONLY)
 
 # SEED=4711 shows one case; counts are kept, so that a run that was broken off goes on.
 fuzz: $(DEV) ## attack with random cases, N=20000 of them; one again with SEED=4711
@@ -52,6 +54,12 @@ fuzz: $(DEV) ## attack with random cases, N=20000 of them; one again with SEED=4
 docs: $(DEV) ## build the documentation into site/
 	@$(BIN)/mkdocs build --quiet --strict
 	@echo "The documentation is in site/index.html; while writing, use $(BIN)/mkdocs serve."
+
+# PYTHONS are the interpreters to try it with, for example: make wheel PYTHONS='python3.11 python3.13'
+wheel: $(DEV) ## build the packages into dist/, install the wheel into an empty environment without compilers, use it
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build -d dist
+	@$(BIN)/python tests/packaging/installed.py dist/shoal-*.whl $(PYTHONS)
 
 clean: ## remove caches and built files; .venv and out/ stay
 	@rm -rf site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

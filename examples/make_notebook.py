@@ -1,4 +1,4 @@
-"""Write examples/learning.ipynb from examples/learning.py: ``python examples/make_notebook.py``."""
+"""Write a notebook from every example: ``python examples/make_notebook.py``."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import json
 import re
 from pathlib import Path
 
-SCRIPT = Path(__file__).with_name("learning.py")
-NOTEBOOK = SCRIPT.with_suffix(".ipynb")
+SCRIPTS = [Path(__file__).with_name(f"{name}.py") for name in ("later_rows", "learning", "pipeline")]
 
 
-def notebook() -> str:
-    """The cells of the script, each with its comment as text above it."""
-    head, *parts = re.split(r"^# %% ", SCRIPT.read_text("utf-8"), flags=re.MULTILINE)
+def notebook(script: Path) -> str:
+    """The cells of a script, each with its comment as text above it."""
+    head, *parts = re.split(r"^# %% ", script.read_text("utf-8"), flags=re.MULTILINE)
     cells = [_cell("markdown", head.strip().strip('"'), 0)]
     for number, part in enumerate(parts, 1):
         title, _, code = part.partition("\n")
@@ -29,4 +28,5 @@ def _cell(kind: str, text: str, number: int) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    NOTEBOOK.write_text(notebook(), "utf-8")
+    for each in SCRIPTS:
+        each.with_suffix(".ipynb").write_text(notebook(each), "utf-8")

@@ -54,7 +54,13 @@ class _Command(_Shown, TyperCommand):
 
 
 class _Group(_Shown, TyperGroup):
-    pass
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The options, those that typer adds for completion in the last panel too."""
+        every: list[Any] = super().get_params(ctx)
+        for each in every:
+            if each.name in ("install_completion", "show_completion"):
+                each.rich_help_panel, each.metavar = o.SHOWN, ""
+        return every
 
 
 app = typer.Typer(
@@ -64,7 +70,6 @@ app = typer.Typer(
     epilog="New here? 'shoal demo' shows the whole job on a made table, and 'shoal COMMAND --help' "
     "explains each command.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},

@@ -1,0 +1,121 @@
+"""Install the wheel into an empty environment without compilers, and use it in a folder of its own.
+
+``make wheel`` runs this for real, with every dependency from the package index. The tests ask the same
+questions of an environment that borrows its dependencies.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+BINARIES_ONLY = ("--only-binary=:all:", "--quiet", "--disable-pip-version-check")
+
+
+@dataclass(frozen=True)
+class Environment:
+    """An environment that Shoal is installed in, and an empty folder to stand in."""
+
+    bin: Path
+    folder: Path
+
+    def run(self, *command: str, **variables: str) -> str:
+        """What a command prints, with nothing on the PATH but the environment itself."""
+        clean = {"PATH": str(self.bin), "HOME": str(self.folder), "LC_ALL": "C.UTF-8", **variables}
+        done = subprocess.run(
+            [str(self.bin / command[0]), *command[1:]],
+            cwd=self.folder,
+            env=clean,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        if done.returncode != 0:
+            raise AssertionError(
+                f"{' '.join(command)} left with {done.returncode}:\n{done.stdout}{done.stderr}"
+            )
+        return done.stdout
+
+    def ask(self, expression: str) -> str:
+        """What an expression of Python is worth there."""
+        return self.run("python", "-c", f"import shutil, shoal, pathlib; print({expression})").strip()
+
+
+def answers_by_both_names(here: Environment, version: str) -> None:
+    assert here.run("shoal", "--version") == here.run("python", "-m", "shoal", "--version")
+    assert here.run("shoal", "--version") == f"shoal {version}\n"
+    assert here.ask("shoal.__version__") == version
+
+
+def stands_alone(here: Environment, version: str) -> None:
+    """It is the installed one, and there is nothing to compile with."""
+    assert here.ask("pathlib.Path(shoal.__file__).is_relative_to(__import__('sys').prefix)") == "True"
+    assert here.ask("[shutil.which(name) for name in ('cc', 'gcc', 'clang')]") == "[None, None, None]"
+
+
+def brings_its_data(here: Environment, version: str) -> None:
+    assert here.ask("(pathlib.Path(shoal.__file__).parent / 'py.typed').exists()") == "True"
+    assert "countries" in here.run("shoal", "hierarchy", "list")
+    assert "Europe" in here.run("shoal", "hierarchy", "show", "@countries")
+    here.run("shoal", "sample", "hospital", "-o", "hospital.csv", "--rows", "200")
+
+
+def completes_in_a_shell(here: Environment, version: str) -> None:
+    asked = {"_SHOAL_COMPLETE": "complete_bash", "COMP_WORDS": "shoal anonymize --q", "COMP_CWORD": "2"}
+    assert set(here.run("shoal", **asked).split()) == {"--quasi", "--quiet"}
+
+
+def verifies(here: Environment, version: str) -> None:
+    (here.folder / "release.csv").write_text("age,ill\n[20-30],a\n[20-30],b\n", "utf-8")
+    assert "the goal holds" in here.run("shoal", "verify", "release.csv", "-q", "age", "-s", "ill", "-k", "2")
+
+
+def does_the_whole_job(here: Environment, version: str) -> None:
+    """The demonstration; it compiles the kernels, without a C compiler."""
+    here.run("shoal", "demo")
+    made = {path.name for path in (here.folder / "shoal-demo").iterdir()}
+    assert made >= {"hospital.csv", "recipe.toml", "release.csv", "report.html"}, made
+
+
+Question = Callable[[Environment, str], None]
+QUICK: tuple[Question, ...] = (
+    answers_by_both_names,
+    stands_alone,
+    brings_its_data,
+    completes_in_a_shell,
+    verifies,
+)
+
+
+def install(python: str, wheel: Path, folder: Path) -> Environment:
+    """An empty environment with the wheel and what it depends on, from binary packages alone."""
+    env, stand = folder / "env", folder / "clean"
+    stand.mkdir()
+    subprocess.run([python, "-m", "venv", str(env)], check=True)
+    without = {**os.environ, "PATH": str(env / "bin"), "PYTHONPATH": ""}
+    subprocess.run(
+        [str(env / "bin" / "python"), "-m", "pip", "install", *BINARIES_ONLY, str(wheel)],
+        env=without,
+        check=True,
+    )
+    return Environment(env / "bin", stand)
+
+
+def main(wheel: Path, pythons: list[str]) -> None:
+    version = wheel.name.split("-")[1]
+    for python in pythons:
+        with tempfile.TemporaryDirectory() as name:
+            here = install(python, wheel.resolve(), Path(name))
+            print(here.run("python", "--version").strip(), flush=True)
+            for question in (*QUICK, does_the_whole_job):
+                question(here, version)
+                print(f"  it {question.__name__.replace('_', ' ')}", flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:] or [sys.executable])
