@@ -15,6 +15,7 @@ from typing import Any
 import shoal
 import shoal.errors
 import shoal.learn
+import shoal.spark
 from shoal.algorithms import ALGORITHMS
 from shoal.privacy import MODELS
 
@@ -25,9 +26,9 @@ INTRODUCTION = """\
 
 <!-- Written by docs/make_api.py; change the docstrings in src/shoal instead. -->
 
-Everything here is imported from `shoal`, the estimators from `shoal.learn` and the errors from
-`shoal.errors`. These are the names to rely on; what is not on this page may change without notice. All of it
-is typed (`py.typed`).
+Everything here is imported from `shoal`, the estimators from `shoal.learn`, the errors from `shoal.errors`, and
+what is for Spark frames from `shoal.spark`. These are the names to rely on; what is not on this page may change
+without notice. All of it is typed (`py.typed`).
 """
 
 
@@ -43,7 +44,9 @@ def page() -> str:
 def groups() -> dict[str, dict[str, Any]]:
     """The public names, by what they are for."""
     face = {
-        name: getattr(shoal, name) for name in shoal.__all__ if name not in ("errors", "learn", "__version__")
+        name: getattr(shoal, name)
+        for name in shoal.__all__
+        if name not in ("errors", "learn", "spark", "__version__")
     }
     kinds = {
         "Functions": inspect.isfunction,
@@ -57,10 +60,17 @@ def groups() -> dict[str, dict[str, Any]]:
         title: {name: face[name] for name in sorted(face) if wanted(face[name])}
         for title, wanted in kinds.items()
     }
-    errors = {name: thing for name, thing in vars(shoal.errors).items() if inspect.isclass(thing)}
+    errors = {name: thing for name, thing in vars(shoal.errors).items() if issubclass_of(thing, Exception)}
     learners = {name: getattr(shoal.learn, name) for name in shoal.learn.__all__}
+    # The function has the name of another; the heading says which it is.
+    spark = {"spark.anonymize": shoal.spark.anonymize, "spark.SparkRelease": shoal.spark.SparkRelease}
     order = ("Functions", "What they give and take", "Algorithms", "Privacy models")
-    return {**{title: found[title] for title in order}, "Learning": learners, "Errors": errors}
+    return {
+        **{title: found[title] for title in order},
+        "Learning": learners,
+        "Spark": spark,
+        "Errors": errors,
+    }
 
 
 def entry(name: str, thing: Any) -> Iterator[str]:

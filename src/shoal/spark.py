@@ -28,7 +28,8 @@ def anonymize(spark_frame: Any, **settings: Any) -> SparkRelease:
 
     Returns
     -------
-    a release with ``frame`` (a Spark frame), ``report``, ``recipe``, ``write(path)`` and ``unpersist()``
+    SparkRelease
+        With ``frame`` (a Spark frame), ``report``, ``recipe``, ``write(path)`` and ``unpersist()``.
     """
     if not is_spark_frame(spark_frame):
         raise InputError(f"this takes a frame of Spark, not {type(spark_frame).__name__}")

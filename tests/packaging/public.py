@@ -15,12 +15,13 @@ from typing import Any
 import shoal
 import shoal.errors
 import shoal.learn
+import shoal.spark
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 from make_api import annotation, signature
 
 FILE = Path(__file__).with_name("public.txt")
-ROOMS = {"shoal": shoal, "shoal.errors": shoal.errors, "shoal.learn": shoal.learn}
+ROOMS = {"shoal": shoal, "shoal.errors": shoal.errors, "shoal.learn": shoal.learn, "shoal.spark": shoal.spark}
 
 
 def text() -> str:
