@@ -26,9 +26,9 @@ INTRODUCTION = """\
 
 <!-- Written by docs/make_api.py; change the docstrings in src/shoal instead. -->
 
-Everything here is imported from `shoal`, the estimators from `shoal.learn`, the errors from `shoal.errors`, and
-what is for Spark frames from `shoal.spark`. These are the names to rely on; what is not on this page may change
-without notice. All of it is typed (`py.typed`).
+Everything here is imported from `shoal`, the estimators from `shoal.learn`, the errors from
+`shoal.errors`, and what is for Spark frames from `shoal.spark`. These are the names to rely on; what is
+not on this page may change without notice. All of it is typed (`py.typed`).
 """
 
 

@@ -14,22 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.axes import Axes
-from shoal.kernels.boxes import Boxes, pack
+from shoal.kernels.boxes import pack
 from shoal.kernels.compiled import entry
 from shoal.kernels.partition import (
     GREEDY,
     LOPSIDED,
     NEAREST,
     WHOLE,
-    Buffers,
     Cut,
     Rows,
     best_on,
     extents,
-    most_buckets,
     nearest_on,
     take_widest,
     tighten,
+    work_space,
 )
 from shoal.kernels.rules import Rules
 
@@ -51,23 +50,7 @@ def _decider(how: int) -> Callable[..., Any]:
         count = 0
         for j in range(d):
             count = max(count, ends[j + 1] - ends[j])
-        buckets = most_buckets(axes, max(count, alike))
-        boxes = Boxes(
-            np.empty((2, d), np.int64),
-            np.empty((2, d), np.int64),
-            np.empty(d, np.int64),
-            np.empty(count * (d + 1), np.uint64),
-            np.empty(count, np.int64),
-            np.empty((buckets, 2), np.int64),
-            np.empty((buckets + 1) * (d + 1), np.uint64),
-            np.empty(d, np.float64),
-        )
-        use = Buffers(
-            np.empty(count, np.int64),
-            np.empty((4, buckets), np.float64),
-            np.empty((3, values), np.int64),
-            np.empty(d, np.bool_),
-        )
+        boxes, use = work_space(axes, count, alike, values)
         cut = Cut(-1, 0, 0, WHOLE)
         if total < 2 * small:
             return cut

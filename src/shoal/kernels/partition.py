@@ -67,7 +67,7 @@ class Buffers(NamedTuple):
 
 
 @inner
-def most_buckets(axes: Axes, rows: int) -> int:
+def _most_buckets(axes: Axes, rows: int) -> int:
     """How many buckets a node of so many rows has at most."""
     longest = 0
     for j in range(axes.weight.size):
@@ -737,6 +737,30 @@ def _least_code(codes: NDArray[np.unsignedinteger], start: int, stop: int, axis:
     return int(least)
 
 
+@inner
+def work_space(axes: Axes, count: int, alike: int, values: int) -> tuple[Boxes, Buffers]:
+    """Room for cutting a node of ``alike`` rows, of which ``count`` are at hand, and what is below it."""
+    d = axes.weight.size
+    buckets = _most_buckets(axes, max(count, alike))
+    boxes = Boxes(
+        np.empty((2, d), np.int64),
+        np.empty((2, d), np.int64),
+        np.empty(d, np.int64),
+        np.empty(count * (d + 1), np.uint64),
+        np.empty(count, np.int64),
+        np.empty((buckets, 2), np.int64),
+        np.empty((buckets + 1) * (d + 1), np.uint64),
+        np.empty(d, np.float64),
+    )
+    use = Buffers(
+        np.empty(count, np.int64),
+        np.empty((4, buckets), np.float64),
+        np.empty((3, values), np.int64),
+        np.empty(d, np.bool_),
+    )
+    return boxes, use
+
+
 def _grower(how: int) -> Callable[..., Any]:
     """Make the kernel for one way of cutting, so that each is compiled only when it is used."""
 
@@ -756,23 +780,7 @@ def _grower(how: int) -> Callable[..., Any]:
     ) -> tuple[int, int, Cut]:
         count = stop - start
         d = axes.weight.size
-        buckets = most_buckets(axes, count)
-        boxes = Boxes(
-            np.empty((2, d), np.int64),
-            np.empty((2, d), np.int64),
-            np.empty(d, np.int64),
-            np.empty(count * (d + 1), np.uint64),
-            np.empty(count, np.int64),
-            np.empty((buckets, 2), np.int64),
-            np.empty((buckets + 1) * (d + 1), np.uint64),
-            np.empty(d, np.float64),
-        )
-        use = Buffers(
-            np.empty(count, np.int64),
-            np.empty((4, buckets), np.float64),
-            np.empty((3, values), np.int64),
-            np.empty(d, np.bool_),
-        )
+        boxes, use = work_space(axes, count, count, values)
         spare = Rows(
             np.empty((count, d), rows.codes.dtype), np.empty(count, np.int64), np.empty(count, np.int64)
         )

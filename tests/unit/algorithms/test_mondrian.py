@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.algorithms import Mondrian, mondrian
+from shoal.algorithms import Mondrian, mondrian, spreading
 from shoal.algorithms.auto import Auto
 from shoal.errors import RecipeError
 from shoal.hierarchies import Hierarchy
@@ -37,7 +37,7 @@ def problem(code):
 def test_large_nodes_cut_one_by_one_give_the_same_classes(problem, monkeypatch, mode):
     algorithm = Mondrian(mode, "classic")
     whole = algorithm.search(problem)
-    monkeypatch.setattr(mondrian, "_SHARE", 8)  # nearly every node is a part of its own
+    monkeypatch.setattr(mondrian, "SHARE", 8)  # nearly every node is a part of its own
     for threads in (1, 2, 4):
         parts = algorithm.search(replace(problem, threads=threads))
         assert np.array_equal(parts.class_of, whole.class_of)
@@ -47,8 +47,9 @@ def test_large_nodes_cut_one_by_one_give_the_same_classes(problem, monkeypatch, 
 @pytest.fixture
 def sampled(monkeypatch):
     """Nodes of more than 64 rows are cut by a sample."""
-    for name, value in {"_SHARE": 64, "_SAMPLE": 32, "_SCARCE": 8, "_CLASSES": 4}.items():
-        monkeypatch.setattr(mondrian, name, value)
+    monkeypatch.setattr(mondrian, "SHARE", 64)
+    for name, value in {"SHARE": 64, "_SAMPLE": 32, "_SCARCE": 8, "_CLASSES": 4}.items():
+        monkeypatch.setattr(spreading, name, value)
 
 
 @pytest.mark.usefixtures("sampled")
