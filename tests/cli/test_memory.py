@@ -40,7 +40,7 @@ def test_a_recipe_remembers_it(shoal, people):
         (("--memory", "1GB", "-o", "r.csv", "--report", "r.html"), "give one of them"),
         (
             ("--memory", "1GB", "-o", "r.csv", "--algorithm", "mingen"),
-            "there are auto, hilbert, mondrian (strict) and peel",
+            "there are auto, hilbert, lattice, mondrian (strict) and peel",
         ),
         (("--memory", "1GB", "-o", "r.jsonl"), "r.jsonl cannot be written in parts"),
     ],

@@ -28,7 +28,6 @@ SETTINGS = {
     # A worker that is gone is noticed at once by its closed connection; the rest should not wait either.
     "spark.network.timeout": "60s",
     "spark.executor.heartbeatInterval": "5s",
-    "spark.worker.timeout": "10",
 }
 
 

@@ -223,7 +223,7 @@ Memory = Annotated[
         panel=SEARCH,
         metavar="2GB",
         help="For Parquet or CSV larger than memory: leave the rows on disk, and get along with about this "
-        "much. Takes auto, hilbert, mondrian or peel, and an --output.",
+        "much. Takes auto, hilbert, lattice, mondrian or peel, and an --output.",
     ),
 ]
 EngineName = Annotated[

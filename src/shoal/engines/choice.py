@@ -15,7 +15,7 @@ from shoal.table.formats import by_suffix, needs, sniff
 
 _SHARE = 0.7  # of the memory there is may be filled
 _CELL = 36  # bytes that a run in memory takes for a cell of a Parquet file, measured on the sample
-_TEXT = 6  # and for a byte of delimited text
+_TEXT = 7  # and for a byte of delimited text
 
 
 def fitted(recipe: Recipe, source: object) -> tuple[Recipe, str | None]:
@@ -30,7 +30,7 @@ def fitted(recipe: Recipe, source: object) -> tuple[Recipe, str | None]:
     if needed <= there * _SHARE:
         return recipe, None
     sizes = f"the table would take about {needed / 1e9:.1f} GB of memory, and {there / 1e9:.1f} GB are free"
-    limited = replace(recipe, memory=f"{int(there * _SHARE / 1e6)}MB")
+    limited = replace(recipe, memory=f"{max(int(there * _SHARE / 1e6), 1)}MB")
     try:
         outofcore.check(limited)
         check_streamable(Path(str(limited.output)))

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.algorithms import ALGORITHMS, Auto, Hilbert, Mondrian, Peel, Progress, silent
+from shoal.algorithms import ALGORITHMS, Auto, Hilbert, Lattice, Mondrian, Peel, Progress, silent
 from shoal.encoding import encode
 from shoal.engines.packing import Packing
 from shoal.engines.recount import Recount
@@ -121,11 +121,11 @@ def check(recipe: Recipe) -> None:
         raise RecipeError("with a memory limit the release is written as it is made: name an output")
     algorithm = recipe.algorithm
     relaxed = isinstance(algorithm, Mondrian) and algorithm.mode == "relaxed"
-    if relaxed or not isinstance(algorithm, Auto | Hilbert | Mondrian | Peel):
+    if relaxed or not isinstance(algorithm, Auto | Hilbert | Lattice | Mondrian | Peel):
         name = "mondrian(mode=relaxed)" if relaxed else name_of(ALGORITHMS, algorithm)
         raise RecipeError(
             f"{name} looks at every row by itself, which takes them all in memory; with a memory limit there "
-            "are auto, hilbert, mondrian (strict) and peel"
+            "are auto, hilbert, lattice, mondrian (strict) and peel"
         )
     if recipe.missing != "category":
         raise RecipeError(f"with a memory limit missing is 'category', not '{recipe.missing}'")

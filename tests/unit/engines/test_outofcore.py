@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.algorithms import Auto, Cluster, Hilbert, Mondrian, Peel
+from shoal.algorithms import Auto, Cluster, Hilbert, Lattice, Mondrian, Peel
 from shoal.engines import outofcore
 from shoal.engines.packing import Packing
 from shoal.errors import GoalNotMet, InputError, InternalError, OutputError, RecipeError
@@ -192,6 +192,13 @@ def test_other_algorithms_take_counted_rows(algorithm, parquet, tmp_path):
     found = shoal.verify(recipe.output, quasi=recipe.quasi, sensitive=recipe.sensitive, models=recipe.models)
     assert found.holds
     assert (found.classes, found.smallest_class) == (report.classes, report.smallest_class)
+
+
+def test_a_lattice_is_searched_on_counted_rows_as_on_rows(parquet):
+    recipe = replace(RECIPE, models=GOALS["k and l"], algorithm=Lattice(), suppress=0.05)
+    one, two, paths = both(recipe, parquet, ".parquet")
+    assert one.report.suppressed_rows > 0
+    assert_equal(one, two, paths)
 
 
 def test_anonymize_gives_a_lazy_frame_and_a_recoding(parquet, tmp_path):

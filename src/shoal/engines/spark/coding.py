@@ -21,13 +21,19 @@ from shoal.recipe import Recipe
 from shoal.run import Subject, cautions, check_names, check_reach, known_columns, problem_of, sensitive_codes
 from shoal.table.formats import needs
 
+_INTEGER = (1 << 31) - 1  # what Spark takes for a limit
 
-def by_column(frame: Any, names: Sequence[str], *aggregates: Any) -> list[Any]:
-    """Group by one column after the other in a single pass: tables of Arrow, each with its column first."""
+
+def by_column(frame: Any, names: Sequence[str], most: int, *aggregates: Any) -> list[Any]:
+    """Group by one column after the other in a single pass: tables of Arrow, each with its column first.
+
+    Little more than ``most`` groups per column come to the driver, even if there are more.
+    """
     from pyspark.sql import functions as f  # noqa: PLC0415
 
     grouped = frame.groupingSets([[name] for name in names], *names)
-    found = grouped.agg(f.grouping_id().alias("of"), *aggregates).toArrow()
+    counted = grouped.agg(f.grouping_id().alias("of"), *aggregates)
+    found = counted.limit(min((most + 1) * len(names), _INTEGER)).toArrow()
     compute = needs("pyarrow.compute", "shoal[spark]")
     rest = [name for name in found.column_names if name not in (*names, "of")]
     every = (1 << len(names)) - 1
@@ -62,12 +68,12 @@ def dictionaries(source: Source, names: Sequence[str], in_order: bool, most: int
         frame = frame.withColumn("place", place)
         aggregates.append(f.min("place").alias("place"))
     found = {}
-    tables = by_column(frame, [source.column(name) for name in names], *aggregates)
+    tables = by_column(frame, [source.column(name) for name in names], most, *aggregates)
     for name, table in zip(names, tables, strict=True):
         if table.num_rows > most:
             raise InputError(
-                f"{source.origin}: column '{name}' has {table.num_rows:,} different values, more than the "
-                f"driver takes ({most:,}): round it, make it plain, or raise --driver-rows"
+                f"{source.origin}: column '{name}' has at least {table.num_rows:,} different values, more "
+                f"than the driver takes ({most:,}): round it, make it plain, or raise --driver-rows"
             )
         ordered = _sorted(table) if in_order else table
         values: Any = pl.from_arrow(ordered.column(0))

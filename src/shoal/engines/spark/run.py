@@ -20,7 +20,7 @@ from shoal.engines.spark.output import check_output, committed
 from shoal.engines.spark.search import Searched, level_by_level, on_driver, small
 from shoal.engines.spark.session import explained, session, session_of
 from shoal.engines.spark.source import Source, of_frame, of_path, path_of
-from shoal.errors import GoalNotMet, InternalError, RecipeError
+from shoal.errors import GoalNotMet, InputError, RecipeError
 from shoal.parameters import name_of
 from shoal.privacy import population_of
 from shoal.recipe import Recipe
@@ -162,7 +162,10 @@ def _checker(recipe: Recipe, source: Source, searched: Searched, spark: Any) -> 
         released = Source.of(frame, origin, recipe.reading.na, names)
         found, sizes = recount.verify(released, spark, recipe.quasi, recipe.sensitive, recipe.models, columns)
         if found.rows != rows:
-            raise InternalError(f"{found.rows} rows are released, which is not as many as there should be")
+            raise InputError(
+                f"{source.origin} has other rows each time that it is read ({found.rows:,} where there were "
+                f"{rows:,}): cache it, or write it to a file first"
+            )
         if not found.holds:
             raise GoalNotMet(shortfall(found))
         return found, sizes

@@ -27,6 +27,7 @@ from shoal.run import Subject, report_of
 from shoal.table.formats import needs
 from shoal.verify import Verification
 
+_CELLS = 1 << 26  # different cells of a column that the driver labels at most
 SMALL = 2_000_000
 """Different rows that every executor can have; more are brought together by a shuffle."""
 
@@ -172,7 +173,7 @@ def _found_cells(cells: Any, names: Sequence[str], domains: Sequence[Domain]) ->
     """The different cells of every column."""
     from pyspark.sql import functions as f  # noqa: PLC0415
 
-    tables = by_column(cells, names, f.sum("n").alias("n"))
+    tables = by_column(cells, names, _CELLS, f.sum("n").alias("n"))
     found = []
     for table, domain in zip(tables, domains, strict=True):
         keys = table.column(0).combine_chunks()

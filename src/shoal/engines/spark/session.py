@@ -24,10 +24,17 @@ _SETTINGS = {
 _running: list[Any] = []
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Leave out Spark's warnings about versions of pandas, which has no part in this."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        yield
+
+
 def pyspark() -> Any:
     """The package, if it is there, new enough and has a Java to run on."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it warns of versions of pandas, which has no part in this
+    with quiet():
         package = needs("pyspark", "shoal[spark]")
         needs("pyspark.sql", "shoal[spark]")
     check_version(str(package.__version__))
@@ -63,8 +70,7 @@ def session(master: str | None, more: dict[str, str] | None = None) -> Iterator[
     for name, value in {**_SETTINGS, **(more or {})}.items():
         builder = builder.config(name, value)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quiet():
             spark = builder.getOrCreate()
     except Exception as error:
         raise InputError(f"Spark does not start on {master or 'local[*]'}: {_first_line(error)}") from error
@@ -99,7 +105,8 @@ def explained(spark: Any) -> Iterator[None]:
     errors = needs("pyspark.errors", "shoal[spark]")
     protocol = needs("py4j.protocol", "shoal[spark]")
     try:
-        yield
+        with quiet():
+            yield
     except KeyboardInterrupt:
         with suppress(Exception):
             spark.sparkContext.cancelAllJobs()
