@@ -17,12 +17,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser java check bench docs fuzz wheel clean
+.PHONY: help demo test browser java check bench screenshots docs fuzz wheel clean
 # Two installations into one environment at once (make -j) would damage it.
 .NOTPARALLEL:
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s  %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s  %s\n", $$1, $$2 }' Makefile
 
 demo: $(RUNTIME) ## anonymize the shipped table and show every step
 	@$(BIN)/shoal demo
@@ -50,6 +50,9 @@ bench: $(DEV) ## measure everything that the documentation quotes, into out/benc
 # SEED=4711 shows one case; counts are kept, so that a run that was broken off goes on.
 fuzz: $(DEV) ## attack with random cases, N=20000 of them; one again with SEED=4711
 	@PYTHONPATH=. $(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED),--count $(N) --log out/fuzz.json)
+
+screenshots: $(DEV) browser ## draw the pictures of the studio in docs/studio anew
+	@$(BIN)/python docs/make_screenshots.py
 
 docs: $(DEV) ## build the documentation into site/
 	@$(BIN)/mkdocs build --quiet --strict

@@ -24,7 +24,7 @@ LAYERS = (
     ("encoding", "building", "recoding", "privacy", "loss"),
     ("exact",),
     ("algorithms",),
-    ("verify", "recipe"),
+    ("verify", "recipe", "equivalent"),
     ("saved",),
     ("report",),
     ("run", "engines", "api"),
@@ -51,7 +51,7 @@ HEAVY = {
     "sklearn": {"algorithms", "attack", "learn"},
 }
 # A room made of what one of them offers may import it at once: nobody enters it for anything else.
-MADE_OF = {"learn": {"sklearn"}}
+MADE_OF = {"learn": {"sklearn"}, "studio": {"nicegui"}}
 
 # What `shoal --help` has no use for.
 ENGINE = {"numba", "numpy", "pandas", "polars", "scipy"}

@@ -16,6 +16,7 @@ from shoal.hierarchies import BUILDERS, Builder, Hierarchy, Values
 from shoal.hierarchies.builders.learned import MOST_VALUES
 from shoal.parameters import build
 from shoal.table import Column, ColumnType, Table, as_text, parse, read
+from shoal.table.frames import unpatterned
 
 _BINS = 8
 """Intervals of a number that groups are learned from."""
@@ -90,6 +91,12 @@ def grow(
     rows = np.bincount(number, minlength=len(distinct) + 1).astype(np.int64)[present]
     values = Values.compared(as_text(raw), value, rows, None if profile is None else profile[present])
     return Built(builder.build(values), builder, lost)
+
+
+def value_rows(table: Table, column: str) -> dict[str, int]:
+    """How many rows hold each value of a column as text, missing ones left out."""
+    text = as_text(unpatterned(table.column(column))).drop_nulls()
+    return dict(text.alias("value").value_counts(name="rows").sort("value").iter_rows())
 
 
 def _check_target(table: Table, column: str, method: str, target: str | None) -> None:

@@ -39,6 +39,7 @@ OPTIONS = {
     "search": "--target --quasi --sensitive --identifier --type --hierarchies -k --l --model --algorithm "
     "--estimator --target-score --scoring --protocol --mode --splits --jobs --seed --delimiter --encoding "
     "--no-header --na --report --json --quiet --debug",
+    "studio": "--port --no-browser --debug",
     "minimize": "--target --identifier --keep --type --hierarchies --estimator --target-score --seed -o "
     "--delimiter --encoding --no-header --na --report --json --quiet --debug",
 }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from shoal.attack.rates import Estimate, Rate
+
+Grade = Literal["unknown", "none", "small", "clear", "serious"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,16 @@ class Outcome:
         return self.rate.above(self.control) if self.claim else self.rate.beyond(self.control)
 
     @property
+    def grade(self) -> Grade:
+        """How much being in the release adds."""
+        risk = self.risk
+        if risk is None or not self.rate.attacks:
+            return "unknown"
+        if risk.low <= 0.0:
+            return "none"
+        return "small" if risk.value < 0.1 else "serious" if risk.value >= 0.33 else "clear"
+
+    @property
     def verdict(self) -> str:
         """What it means, in plain words."""
         if not self.rate.attacks:
@@ -46,7 +58,7 @@ class Outcome:
                 f"{said}; without a control group nobody can say how much of that is leakage{self._naive()}"
             )
         said += f", on people who are not in the release {_often(self.control.share)}"
-        return f"{said}: {_weighed(self.risk)}{self._naive()}"
+        return f"{said}: {_weighed(self.grade)}{self._naive()}"
 
     def _naive(self) -> str:
         if self.baseline is None or self.rate.share > self.baseline.estimate().high:
@@ -67,9 +79,7 @@ def _often(share: float) -> str:
     return "never" if share == 0 else "always" if share == 1 else f"in {100 * share:.1f} % of the cases"
 
 
-def _weighed(risk: Estimate) -> str:
-    if risk.low <= 0.0:
+def _weighed(grade: Grade) -> str:
+    if grade == "none":
         return "no sign that the release gives anyone away"
-    if risk.value < 0.1:
-        return "being in the release adds a small risk"
-    return f"being in the release adds a {'serious' if risk.value >= 0.33 else 'clear'} risk"
+    return f"being in the release adds a {grade} risk"

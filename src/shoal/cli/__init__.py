@@ -26,7 +26,7 @@ from shoal.errors import InputError, OutputError, RecipeError
 if TYPE_CHECKING:
     from shoal.report import Report
 
-_TABLE = "The table"
+_TABLE, _PAGE = "The table", "The page"
 
 
 class _Shown:
@@ -566,6 +566,41 @@ def demo(
     with progress(False) as on_progress:
         release = play(folder, on_progress)
     tell(console(), folder, release)
+
+
+@app.command(cls=_Command)
+def studio(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FILE]", help="A table to begin with; another can be opened in the page."),
+    ] = None,
+    port: Annotated[
+        int | None,
+        option(
+            "--port",
+            panel=_PAGE,
+            metavar="N",
+            help="Where to listen, on this computer only; 8475 if not said, or any that is free.",
+        ),
+    ] = None,
+    no_browser: o.NoBrowser = False,
+    debug: o.Debug = False,
+) -> None:
+    """Open the studio: a page in the browser that leads from a table to a verified release.
+
+    [bold]shoal studio people.csv[/bold]
+
+    Six steps: open a table, describe its columns, choose a goal in plain words, run, explore what it costs,
+    take the release with its report and recipe. Everything stays on this computer: the page is served to it
+    alone, by an address that has a key in it, and what was uploaded is removed when Ctrl-C ends the studio.
+    """
+    from shoal.cli.process import last_words
+    from shoal.table.formats import needs
+
+    needs("nicegui", "'shoal[studio]'")
+    from shoal.studio.server import serve
+
+    serve(file, port, not no_browser, typer.echo, last_words.append)
 
 
 app.command(cls=_Command)(attacking.attack)

@@ -119,7 +119,7 @@ def build(
 
     Without -o it is drawn, and nothing is written.
     """
-    from shoal.building import grow
+    from shoal.building import grow, value_rows
     from shoal.cli import arguments as a
     from shoal.hierarchies import BUILDERS
     from shoal.parameters import describe, name_of
@@ -141,7 +141,7 @@ def build(
         "left_out": list(built.left_out),
     }
     _save(built.hierarchy, output, column, format)
-    _tell(built.hierarchy, found, _rows(table, column), output, (depth, limit), as_json, quiet)
+    _tell(built.hierarchy, found, value_rows(table, column), output, (depth, limit), as_json, quiet)
 
 
 def show(
@@ -161,6 +161,7 @@ def show(
 
     [bold]shoal hierarchy show @countries --depth 2[/bold]
     """
+    from shoal.building import value_rows
     from shoal.cli.arguments import reading_options
     from shoal.hierarchies import read_source, uncovered
     from shoal.table import read
@@ -172,7 +173,7 @@ def show(
     if table is not None:
         opened = read(table, reading_options(delimiter, encoding, no_header, na))
         name = _column_of(opened, source, column)
-        rows = _rows(opened, name)
+        rows = value_rows(opened, name)
         found |= {"column": name, "uncovered": {value: rows[value] for value in uncovered(tree, rows)}}
     _tell(tree, found, rows, None, (depth, limit), as_json, False)
 
@@ -202,6 +203,7 @@ def check(
     table for values that the hierarchy does not have. The exit code is 0 if nothing is wrong or a fixed one
     was written, 3 if something is.
     """
+    from shoal.building import value_rows
     from shoal.cli.arguments import reading_options
     from shoal.errors import RecipeError
     from shoal.hierarchies.checking import check_hierarchy
@@ -214,7 +216,7 @@ def check(
     listing = list_source(source, column)
     opened = None if table is None else read(table, reading_options(delimiter, encoding, no_header, na))
     name = column if opened is None else _column_of(opened, source, column)
-    checked = check_hierarchy(listing, () if opened is None or name is None else _rows(opened, name))
+    checked = check_hierarchy(listing, () if opened is None or name is None else value_rows(opened, name))
     _save(checked.fixed, output, name, format)
     _tell_checked(checked, source, output, as_json, quiet)
     raise typer.Exit(3 if checked.problems and not fix else 0)
@@ -308,14 +310,6 @@ def _column_of(table: Table, source: str, column: str | None) -> str:
     name = Path(source).stem if column is None else column
     _check_column(table, name)
     return name
-
-
-def _rows(table: Table, column: str) -> dict[str, int]:
-    """How many rows hold each value, missing ones left out."""
-    from shoal.table import as_text
-
-    counts = as_text(table.column(column)).drop_nulls().alias("value").value_counts(name="rows").sort("value")
-    return dict(counts.iter_rows())
 
 
 def _tell(

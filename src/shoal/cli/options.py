@@ -343,3 +343,6 @@ WithExcerpt = Annotated[
 AsJson = Annotated[bool, flag("--json", SHOWN, "Print one JSON object instead of the report.")]
 Quiet = Annotated[bool, flag("--quiet", SHOWN, "Print nothing but errors.")]
 Debug = Annotated[bool, flag("--debug", SHOWN, "Show where an error came from, for a bug report.")]
+NoBrowser = Annotated[
+    bool, flag("--no-browser", "The page", "Only print the address, and leave it to you to open it.")
+]

@@ -16,13 +16,19 @@ from shoal.files import whole_file
 from shoal.privacy import achieved_text
 from shoal.report import svg
 from shoal.report.audit import checksums_table, embedded, record
+from shoal.report.charts import (
+    BEFORE_AFTER,
+    MOST_COLUMNS,
+    closeness_chart,
+    costliest,
+    curve_chart,
+    distribution_chart,
+    levels_chart,
+    losses_chart,
+    sizes_chart,
+)
 from shoal.report.figures import Report
-from shoal.report.svg import Bar, Stack
 from shoal.report.tallies import (
-    MISSING,
-    OTHERS,
-    Closeness,
-    Distribution,
     Evidence,
     ShownClass,
     closeness,
@@ -32,7 +38,6 @@ from shoal.report.tallies import (
 )
 from shoal.report.words import chance, counted, limits, listed, meaning, not_covered, share, summary
 
-_MOST_COLUMNS = 40
 _MOST_SENSITIVE = 8
 _LONGEST = 160  # characters of a cell in an excerpt
 # A browser that is told so fetches nothing and runs nothing, whatever stands in a cell.
@@ -175,27 +180,11 @@ def _costs(report: Report, evidence: Evidence) -> Iterator[str]:
 
 
 def _losses(report: Report) -> str:
-    names = _costliest(report)
-    lines = [Bar(name, (report.columns[name]["ncp"],), share(report.columns[name]["ncp"])) for name in names]
-    return (
-        f"<figure>{svg.bars('Loss of every column', lines, ['after'], svg.WIDE)}</figure>{_left_out(report)}"
-    )
+    return f"<figure>{losses_chart(report)}</figure>{_left_out(report)}"
 
 
 def _levels(report: Report, evidence: Evidence) -> str:
-    found = list(levels(evidence, _costliest(report)))
-    lines = [
-        Stack(
-            each.name,
-            tuple(
-                (part, _shade(level, len(each.levels)), name)
-                for level, (part, name) in enumerate(zip(each.shares, each.levels, strict=True))
-            ),
-            counted(int(each.typical), "value", "values"),
-        )
-        for each in found
-    ]
-    keys = [("l0", "as it was"), ("l1", "generalised a little"), ("l3", "far"), ("l4", "anything (*)")]
+    found = list(levels(evidence, costliest(report)))
     note = "At the end of a line: how many values a released one stands for, in the median over the rows."
     rows = [
         (
@@ -206,15 +195,7 @@ def _levels(report: Report, evidence: Evidence) -> str:
         if each.tree
     ]
     table = _table(("hierarchy", "share of the rows at each level"), [map(escape, row) for row in rows])
-    chart = svg.stacks("How far values were generalised", lines)
-    return f"{svg.legend(keys)}<figure>{chart}</figure>{_note(note)}{table if rows else ''}"
-
-
-def _shade(level: int, of: int) -> str:
-    """From the value itself over the levels between to what stands for anything."""
-    if level in (0, of - 1):
-        return "l4" if level else "l0"
-    return f"l{1 + (level - 1) * 3 // (of - 2)}"
+    return f"{levels_chart(found)}{_note(note)}{table if rows else ''}"
 
 
 def _classes(evidence: Evidence) -> Iterator[str]:
@@ -225,21 +206,10 @@ def _classes(evidence: Evidence) -> Iterator[str]:
         "person is in the table, and all quasi-identifiers of that person, picks the right one of s rows "
         "with a chance of 1/s."
     )
-    names, rows = after.bins()
-    chart = svg.columns(
-        "Rows by the size of their class",
-        names,
-        rows,
-        kind="after",
-        width=svg.WIDE,
-        below="rows in the class",
-    )
-    yield f"<h3>Rows of the release by the size of their class</h3><figure>{chart}</figure>"
+    yield f"<h3>Rows of the release by the size of their class</h3><figure>{sizes_chart(after)}</figure>"
     yield "<h3>Share of the rows that look like so many or fewer</h3>"
-    yield svg.legend([("before", "before"), ("after", "after")])
-    series = [("before", before.curve()), ("after", after.curve())]
-    curve = svg.curves("Rows by how many look the same, before and after", series, float(after.size[0]))
-    yield f"<figure>{curve}</figure>"
+    yield svg.legend(BEFORE_AFTER)
+    yield f"<figure>{curve_chart(before, after)}</figure>"
     one, two = before.risk(), after.risk()
     yield _table(
         ("risk", "before", "after"),
@@ -261,21 +231,12 @@ def _columns(report: Report, evidence: Evidence) -> Iterator[str]:
         f"values that its released value stands for. Before: the original, without bars for fewer than "
         f"{least}."
     )
-    yield svg.legend([("before", "before"), ("after", "after")])
-    found = distributions(evidence, _costliest(report))
-    drawn = "".join(f"<figure><h3>{escape(each.name)}</h3>{_distribution(each)}</figure>" for each in found)
+    yield svg.legend(BEFORE_AFTER)
+    found = distributions(evidence, costliest(report))
+    drawn = "".join(
+        f"<figure><h3>{escape(each.name)}</h3>{distribution_chart(each)}</figure>" for each in found
+    )
     yield f"<div class=grid>{drawn}</div>{_left_out(report)}"
-
-
-def _distribution(each: Distribution) -> str:
-    title = f"{each.name} before and after"
-    if each.kind == "line":
-        return svg.columns(title, each.labels, each.before.tolist(), each.after.tolist())
-    lines = [
-        Bar(label, (one, two), f"{share(one)}, {share(two)}")
-        for label, one, two in zip(each.labels, each.before.tolist(), each.after.tolist(), strict=True)
-    ]
-    return svg.bars(title, lines, ("before", "after"))
 
 
 def _sensitive(report: Report, evidence: Evidence) -> Iterator[str]:
@@ -288,37 +249,9 @@ def _sensitive(report: Report, evidence: Evidence) -> Iterator[str]:
         "as can be."
     )
     for name in report.sensitive[:_MOST_SENSITIVE]:
-        yield _closeness(closeness(evidence, name))
+        yield closeness_chart(closeness(evidence, name))
     if rest := len(report.sensitive) - _MOST_SENSITIVE:
         yield _note(f"{rest} further sensitive columns are not drawn.") if rest > 0 else ""
-
-
-def _closeness(found: Closeness) -> str:
-    kinds = [_colour(i, value) for i, value in enumerate(found.values)]
-    lines = [
-        Stack(
-            text,
-            tuple(zip(shares.tolist(), kinds, found.values, strict=True)),
-            f"{far:.3f}, {counted(rows, 'row', 'rows')}" if i else counted(rows, "row", "rows"),
-        )
-        for i, (text, rows, far, shares) in enumerate(found.lines)
-    ]
-    asked = "" if found.asked is None else f"; t = {found.asked:g} was asked for"
-    histogram = svg.columns(
-        f"Rows by the distance of their class in {found.name}",
-        [f"{edge:.2f}" for edge in found.bins[:-1].tolist()],
-        found.rows.tolist(),
-        kind="after",
-        width=svg.WIDE,
-        below=f"distance of the class from the whole ({found.distance} distance{asked})",
-    )
-    stacked = svg.stacks(f"{found.name} in classes and in the whole", lines)
-    legend = svg.legend(zip(kinds, found.values, strict=True))
-    return f"<h3>{escape(found.name)}</h3>{legend}<figure>{stacked}</figure><figure>{histogram}</figure>"
-
-
-def _colour(place: int, value: str) -> str:
-    return "cm" if value == MISSING else "c7" if value.startswith(OTHERS) else f"c{place}"
 
 
 def _remarks(report: Report) -> Iterator[str]:
@@ -358,15 +291,8 @@ def _reproduce(plain: dict[str, Any]) -> Iterator[str]:
     )
 
 
-def _costliest(report: Report) -> list[str]:
-    """The columns that lost most, in the order of the table."""
-    by_loss = sorted(report.columns, key=lambda name: report.columns[name]["ncp"], reverse=True)
-    chosen = set(by_loss[:_MOST_COLUMNS])
-    return [name for name in report.columns if name in chosen]
-
-
 def _left_out(report: Report) -> str:
-    rest = len(report.columns) - _MOST_COLUMNS
+    rest = len(report.columns) - MOST_COLUMNS
     return _note(f"{rest} columns that lost less are not drawn.") if rest > 0 else ""
 
 

@@ -129,6 +129,34 @@ def curves(title: str, series: Sequence[tuple[str, Sequence[tuple[float, float]]
     return _drawing(title, width, height, drawn)
 
 
+def plane(
+    title: str,
+    points: Sequence[tuple[float, float]],
+    line: Sequence[tuple[float, float]],
+    across: str,
+    up: str,
+) -> tuple[str, list[tuple[float, float]]]:
+    """A plane of two shares with a dashed line in it, and where points lie on it.
+
+    The points are not drawn, so that a page can put something there that can be chosen: their places are
+    shares of the width and of the height of the drawing.
+    """
+    height, left, bottom, width = 300, 52, 248, WIDE
+    room, high = width - left - 26, bottom - 34
+    (steps, most), (ticks, top) = (_ticks(max((p[i] for p in points), default=0.0) * 1.06) for i in (0, 1))
+
+    def place(point: tuple[float, float]) -> tuple[float, float]:
+        return left + point[0] / most * room, bottom - point[1] / top * high
+
+    drawn = [*_scale(ticks, top, left, width - 26, bottom, high)]
+    drawn += [_text(f"{100 * step:.4g} %", place((step, 0))[0], bottom + 17, "m soft") for step in steps]
+    path = "".join(f"{'ML'[i > 0]}{x:.1f} {y:.1f}" for i, (x, y) in enumerate(map(place, line)))
+    drawn.append(f'<path class="line front" d="{path}"/>' if path else "")
+    drawn += [_text(across, left + room / 2, height - 12, "m axis"), _text(up, 4, 16, "s axis")]
+    places = [(x / width, y / height) for x, y in map(place, points)]
+    return _drawing(title, width, height, drawn), places
+
+
 def legend(pairs: Iterable[tuple[str, str]]) -> str:
     """What the colours mean, as a line of HTML; pairs of a class of the style sheet and a text."""
     items = (

@@ -11,9 +11,10 @@ from typing import Any
 
 import tomli_w
 
+from shoal.equivalent import command_line
 from shoal.errors import RecipeError
 from shoal.files import whole_file
-from shoal.privacy import DistinctL, KAnonymity, Model, model_text
+from shoal.privacy import DistinctL, KAnonymity, Model
 from shoal.progress import Progress, silent
 from shoal.recipe import ROLES, Recipe
 from shoal.risk.personal import Role
@@ -81,7 +82,7 @@ class Suggestion:
     @property
     def command(self) -> str:
         """The command line that does what the recipe does; empty where there is no recipe."""
-        return "" if self.recipe is None else _command(self, self.recipe)
+        return "" if self.recipe is None else command_line(self.recipe)
 
     def to_toml(self, folder: str | Path | None = None) -> str:
         """The recipe with the reasons as comments.
@@ -256,34 +257,6 @@ def _builder(column: ProposedColumn) -> tuple[str, str] | None:
     if column.type == "string" and column.values > _DEEP:
         return "frequency", "rare values together; better, if you can, values that mean something similar"
     return None
-
-
-def _command(suggestion: Suggestion, recipe: Recipe) -> str:
-    parts = ["shoal anonymize", shell(recipe.input) if recipe.input else "TABLE"]
-    for role in ROLES:
-        names = suggestion.of_role(role)  # type: ignore[arg-type]
-        joined = ",".join(name for name in names if "," not in name)
-        parts += [f"--{role} {shell(each)}" for each in (joined, *(n for n in names if "," in n)) if each]
-    parts += _reading(recipe.reading)
-    parts += [f"--type {shell(f'{name}={type}')}" for name, type in recipe.types.items()]
-    for model in recipe.models:
-        parts.append(
-            f"-k {model.k}" if isinstance(model, KAnonymity) else f"--model {shell(model_text(model))}"
-        )
-    if recipe.output:
-        parts.append(f"-o {shell(recipe.output)}")
-    return " ".join(parts)
-
-
-def _reading(options: ReadOptions) -> Iterator[str]:
-    if options.delimiter is not None:
-        yield f"--delimiter {shell(options.delimiter)}"
-    if options.encoding is not None:
-        yield f"--encoding {shell(options.encoding)}"
-    if not options.header:
-        yield "--no-header"
-    for marker in options.na:
-        yield f"--na {shell(marker)}"
 
 
 def _preface(suggestion: Suggestion) -> Iterator[str]:

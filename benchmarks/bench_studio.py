@@ -1,0 +1,95 @@
+"""The studio with 3 million rows: CPU and memory of its server until the preview is there, and to scroll."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+from measure import Figures
+from shoal.samples import write_sample
+
+ROWS = 3_000_000
+LIMIT = 10.0  # CPU seconds to the preview
+SCREENS = 40
+TESTS = Path(__file__).parents[1] / "tests"
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def load(name: str, path: Path) -> Any:
+    spec = spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def spent(process: int) -> float:
+    """CPU seconds of a process so far."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICK
+
+
+def memory(process: int, which: str) -> float:
+    """Gigabytes that a process has (VmRSS) or had at most (VmHWM)."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 / 1e9 for line in lines if line.startswith(which))
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        driver = load("chromium", TESTS / "conftest.py").chromium(folder / "profile")
+        if driver is None:
+            print("skipped: there is no chromium")
+            sys.exit(0)
+        try:
+            for suffix in ("csv", "parquet"):
+                measured(folder, driver, suffix)
+        finally:
+            driver.quit()
+
+
+def measured(folder: Path, driver: Any, suffix: str) -> None:
+    table = folder / f"people.{suffix}"
+    write_sample("hospital", table, ROWS)
+    studio = load("hand", TESTS / "studio" / "conftest.py")
+    server = studio.Server(str(table), folder=folder)
+    try:
+        figures = Figures(
+            f"{ROWS:,} rows of the sample in the studio, {suffix}, {table.stat().st_size / 1e6:.0f} MB"
+        )
+        hand, process = studio.Hand(driver, server, folder), server.process.pid
+        figures.add("CPU until the page can be opened", spent(process), "s", LIMIT)
+        hand.open("open")
+        hand.sees("P00000001")
+        figures.add("CPU until rows are shown", spent(process), "s", LIMIT)
+        hand.until(lambda: driver.execute_script("return document.querySelector('.grid-bars rect')"), "heads")
+        figures.add("CPU until types, missing and histograms are shown", spent(process), "s", LIMIT)
+        figures.add("memory after that", memory(process, "VmRSS"), "GB")
+        figures.add("memory at most", memory(process, "VmHWM"), "GB")
+        scroll(hand, figures, process)
+        figures.close()
+    finally:
+        server.stop()
+
+
+def scroll(hand: Any, figures: Figures, process: int) -> None:
+    """From the first row to the last, a screen at a time."""
+    before = spent(process)
+    script = (
+        "const box = document.querySelector('.grid-box'); box.scrollTop = box.scrollHeight * arguments[0]"
+    )
+    for at in range(SCREENS + 1):
+        hand.driver.execute_script(script, at / SCREENS)
+        time.sleep(0.15)
+    hand.until(lambda: f"P{ROWS:08d}" in hand.text(), "the last row")
+    figures.add("CPU to scroll to another screen", (spent(process) - before) / SCREENS * 1000, "ms")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The sections of the step Explore, each a file that draws itself."""

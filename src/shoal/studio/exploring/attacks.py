@@ -1,0 +1,183 @@
+"""Simulated attacks on a run: a button, progress, and what came of them in plain words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import background_tasks, ui
+
+from shoal.studio import theme
+from shoal.studio.attacking import HELD_BACK, PEOPLE, Attack
+from shoal.studio.exploring.risks import width
+from shoal.studio.page import Page
+from shoal.studio.running import Run
+
+_NAMES = {
+    "linkage": "Find somebody's row",
+    "partial linkage": "Find it, knowing less",
+    "singling out": "Describe exactly one person",
+    "homogeneity": "Read off a sensitive value",
+    "inference": "Predict a sensitive value",
+    "membership": "Tell that somebody is in it",
+    "minimality": "Guess the value behind a range",
+}
+_GRADES = {
+    "unknown": ("", "not compared"),
+    "none": ("good", "✓ no sign of a leak"),
+    "small": ("warn", "small risk"),
+    "clear": ("warn", "clear risk"),
+    "serious": ("bad", "serious risk"),
+}
+_DOING = {
+    "starting": "Starting",
+    "read": "Reading the table",
+    "search": "Making a release without the people held back",
+    "recode": "Making a release without the people held back",
+    "verify": "Checking that release",
+    "looking people up": "Looking people up",
+}
+_WAYS = {
+    HELD_BACK: "Hold 1 in 5 people back, to compare with",
+    0.0: "Attack this very release, without a comparison",
+}
+
+
+def show(page: Page, run: Run) -> None:
+    """Draw the section."""
+    with theme.card(
+        "Try to break it",
+        "Shoal plays the attacker: it takes people of your table, pretends to know them, and counts how "
+        "often it finds their row, learns their secret, or tells that they are in the release.",
+        id="attacks",
+    ):
+        section = ui.refreshable(lambda: _section(page, run, section))
+        section()
+
+
+def _section(page: Page, run: Run, section: Any) -> None:
+    attack = run.attack
+    if attack is None or attack.state in ("cancelled", "failed"):
+        if attack is not None:
+            failed = attack.state == "failed"
+            theme.note(attack.error if failed else "The attack was broken off.", "bad" if failed else "")
+        _start(page, run, section)
+    elif attack.state == "running":
+        _progress(attack, section)
+    else:
+        _found(page, run, attack, section)
+
+
+def _start(page: Page, run: Run, section: Any) -> None:
+    looks = page.workspace.looks
+    with theme.box("rowed").style("margin-top: 6px"):
+        way = ui.select(dict(_WAYS), value=looks.get("attack", HELD_BACK), label="How").props(
+            "outlined dense options-dense"
+        )
+        people = ui.number("People attacked", value=PEOPLE, min=10, max=100_000, step=100).props(
+            "outlined dense"
+        )
+
+        def start() -> None:
+            looks["attack"] = way.value
+            run.attack = Attack(run.folder, float(way.value), int(people.value or PEOPLE))
+            background_tasks.create(run.attack.run(), name="attack")
+            page.workspace.changed(page.id)
+            section.refresh()
+
+        theme.button("Start the attacks", start, icon="gps_fixed")
+    theme.text(
+        "With people held back, the same recipe makes a second release without them. What succeeds on them "
+        "as well is not the release's fault: it is true of everybody.",
+        "soft small",
+    ).style("margin-top: 10px")
+
+
+def _progress(attack: Attack, section: Any) -> None:
+    doing = theme.text(_doing(attack), "small", role="status")
+    bar = ui.linear_progress(attack.done, show_value=False).props('rounded aria-label="How much is done"')
+
+    def look() -> None:
+        if attack.state != "running":
+            timer.deactivate()
+            section.refresh()
+            return
+        doing.text = _doing(attack)
+        bar.set_value(attack.done)
+
+    timer = ui.timer(0.3, look)
+
+    def cancel() -> None:
+        attack.cancel()
+        section.refresh()
+
+    theme.button("Cancel", cancel, "outline", icon="stop").style("margin-top: 12px")
+
+
+def _doing(attack: Attack) -> str:
+    if attack.doing in _NAMES:
+        return f"Attack: {_NAMES[attack.doing].lower()}"
+    return _DOING.get(attack.doing, attack.doing[:1].upper() + attack.doing[1:])
+
+
+def _found(page: Page, run: Run, attack: Attack, section: Any) -> None:
+    found = attack.found
+    _verdict(found)
+    theme.text(
+        "Bars say how often an attack succeeds; the dark line, and the figures in brackets, in what range "
+        "that lies with 95 % confidence.",
+        "small soft attack-key",
+    )
+    for each in found["attacks"]:
+        _outcome(each)
+
+    def again() -> None:
+        run.attack = None
+        section.refresh()
+
+    with theme.box("rowed spread").style("margin-top: 12px"):
+        others = f" and {found['control']:,} who are not in the release" if found["control"] else ""
+        theme.text(f"{found['people']:,} people of the table{others} were attacked.", "soft small")
+        theme.button("Attack again", again, "outline", icon="replay")
+
+
+def _verdict(found: dict[str, Any]) -> None:
+    grades = [each["grade"] for each in found["attacks"]]
+    worst = next((g for g in ("serious", "clear", "small", "none") if g in grades), "unknown")
+    bad = [_NAMES[each["name"]].lower() for each in found["attacks"] if each["grade"] == worst]
+    told = {
+        "none": "No attack does better on people who are in the release than on people who are not.",
+        "unknown": "Without people to compare with nobody can say how much of this is the release's fault.",
+    }.get(worst, f"Being in the release adds a {worst} risk here: {', '.join(dict.fromkeys(bad))}.")
+    kind: theme.Kind = {"none": "good", "serious": "bad", "unknown": ""}.get(worst, "warn")  # type: ignore[assignment]
+    theme.note(told, kind).style("margin-bottom: 14px")
+
+
+def _outcome(each: dict[str, Any]) -> None:
+    kind, grade = _GRADES[each["grade"]]
+    column = "" if each["column"] is None else f": {each['column']}"
+    with theme.box("attack", data_attack=each["name"]):
+        with theme.box("attack-words"):
+            with theme.box("rowed").style("gap: 4px 10px"):
+                theme.text(f"{_NAMES[each['name']]}{column}", "", "h3")
+                theme.badge(grade, kind)
+            theme.text(f"Somebody {each['about']}.", "small")
+            theme.text(f"It {each['verdict']}.", "small soft")
+            for note in each["notes"]:
+                theme.text(f"{note[:1].upper()}{note[1:]}.", "small soft")
+        with theme.box("attack-rates"):
+            _rate("in the release", each["rate"], "after")
+            _rate("not in it", each["control"], "before")
+            _rate("mere guessing", each["baseline"], "before")
+
+
+def _rate(words: str, rate: dict[str, Any] | None, kind: str) -> None:
+    if rate is None:
+        return
+    told = f"{theme.percent(rate['value'])} ({100 * rate['low']:.1f} to {100 * rate['high']:.1f})"
+    with theme.box("gauge-line rate"):
+        theme.text(words, "soft small", "span")
+        with theme.box("gauge-track", "span", aria_hidden="true"):
+            theme.box(f"gauge-bar {kind}", "span").style(f"width: {width(rate['value'])}")
+            low, high = 100 * rate["low"], 100 * rate["high"]
+            theme.box("gauge-range", "span").style(f"left: {low:.2f}%; width: {max(high - low, 0.5):.2f}%")
+        theme.text(told, "strong small gauge-figure", "span")

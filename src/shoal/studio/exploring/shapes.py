@@ -1,0 +1,95 @@
+"""What became of the columns, of the groups and of the sensitive values, as charts."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from shoal.report import svg
+from shoal.report.charts import BEFORE_AFTER
+from shoal.studio import theme
+from shoal.studio.running import Run
+
+_AT_ONCE = 4  # charts of columns before somebody asks for more
+
+
+def columns(run: Run) -> None:
+    """How far every column was generalised, and its distribution before and after."""
+    found = run.figures["explore"]
+    with theme.card(
+        "What became of the columns",
+        "How far values went. At the end of a line: how many values a released one stands for, typically.",
+        id="columns",
+    ):
+        theme.drawing(found["levels"])
+        theme.text("Before and after", "", "h3").style("margin-top: 18px")
+        theme.text(
+            "After is what a reader of the release would think, each row spread evenly over what it may be.",
+            "soft small",
+        )
+        theme.drawing(svg.legend(BEFORE_AFTER))
+        drawn = found["columns"]
+        with theme.box("charts"):
+            for name, chart in drawn[:_AT_ONCE]:
+                _chart(name, chart)
+        if len(drawn) > _AT_ONCE:
+            _more(drawn[_AT_ONCE:])
+
+
+def _more(drawn: list[tuple[str, str]]) -> None:
+    """The other columns, drawn when somebody asks for them."""
+    charts = theme.box("charts")
+
+    def draw() -> None:
+        asking.delete()
+        with charts:
+            for name, chart in drawn:
+                _chart(name, chart)
+
+    names = ", ".join(name for name, _ in drawn)
+    asking = theme.button(f"Show {len(drawn)} more", draw, "outline", icon="expand_more").tooltip(names)
+
+
+def _chart(name: str, chart: str) -> None:
+    with theme.box("", "figure"):
+        theme.text(name, "", "h3")
+        theme.drawing(chart)
+
+
+def groups(run: Run) -> None:
+    """How many rows look the same."""
+    found = run.figures["explore"]
+    with theme.card(
+        "Groups of rows that look the same",
+        "The larger the group, the harder it is to tell whose row is whose.",
+        id="groups",
+    ):
+        theme.text("Rows of the release, by the size of their group", "", "h3")
+        theme.drawing(found["classes"])
+        theme.text("Share of the rows that look like so many or fewer", "", "h3").style("margin-top: 16px")
+        theme.drawing(svg.legend(BEFORE_AFTER))
+        theme.drawing(found["curve"])
+
+
+def sensitive(run: Run) -> None:
+    """What a group tells about sensitive values."""
+    found = run.figures["explore"]["sensitive"]
+    if not found:
+        return
+    with theme.card(
+        "What a group tells about sensitive values",
+        "Whoever finds the group of a person learns what its rows have. The nearer that is to the whole "
+        "release, the less is learned: a distance of 0 means alike, 1 as different as can be.",
+        id="sensitive",
+    ):
+        for chart in found:
+            theme.drawing(chart).classes("sensitive-chart")
+
+
+def limits(run: Run) -> None:
+    """What no goal of this run protects from."""
+    with (
+        ui.expansion("What this does not protect from", icon="shield").classes("card advanced"),
+        theme.box("limits", "ul"),
+    ):
+        for sentence in run.figures["explore"]["limits"]:
+            theme.text(sentence, "small", "li")

@@ -1,0 +1,85 @@
+"""A table of any length in the page: only the rows in view are sent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from nicegui.element import Element
+
+from shoal.studio.insight import Recoded, Side, parse_source
+from shoal.studio.running import Run
+from shoal.studio.state import Workspace
+from shoal.table import Table, as_text
+from shoal.table.frames import unpatterned
+
+_MOST_ROWS, _LONGEST = 200, 120
+
+
+class Grid(Element, component="grid.js"):
+    """Rows that are fetched as they come into view; cells are always plain text."""
+
+    def __init__(
+        self, source: str, rows: int, heads: list[dict[str, Any]], height: int = 420, bare: bool = False
+    ) -> None:
+        """Show a table.
+
+        Parameters
+        ----------
+        source : str
+            What `page_of` knows the table by.
+        rows : int
+            How many there are.
+        heads : list of dict
+            One per column: ``name``, and if known ``type``, ``missing``, ``values``, ``bars``, ``ends``.
+        bare : bool
+            Whether the heads have no room for bars.
+        """
+        super().__init__()
+        self._props["source"] = f"/rows/{source}"
+        self._props["rows"] = rows
+        self._props["heads"] = heads
+        self._props["height"] = height
+        self._props["bare"] = bare
+
+    def show_heads(self, heads: list[dict[str, Any]]) -> None:
+        """Change the heads of the columns."""
+        self._props["heads"] = heads
+        self.update()
+
+
+def page_of(workspace: Workspace, which: str, start: int, count: int) -> dict[str, Any]:
+    """Some rows of a table that is open, as texts; None for what is missing."""
+    source, of_run = workspace.source, parse_source(which)
+    if source is not None and which == "table":
+        return cells(source.table.frame, start, count)
+    run = None if of_run is None else workspace.run(of_run[0])
+    if source is None or of_run is None or run is None or run.number != of_run[0] or run.state != "done":
+        return {"start": 0, "rows": []}
+    return _recoded(source.table, run, of_run[1], of_run[2], start, count)
+
+
+def _recoded(table: Table, run: Run, side: Side, grouped: bool, start: int, count: int) -> dict[str, Any]:
+    """Some rows of a run, with how much each cell lost."""
+    found = Recoded.read(run.folder)
+    start = min(max(start, 0), max(found.rows - 1, 0))
+    end = min(start + min(max(count, 0), _MOST_ROWS), found.rows)
+    at = found.grouped[start:end] if grouped else np.arange(start, end)
+    shown = shown_columns(table, run)
+    columns, tints = found.part(table, (run.recipe.quasi, shown), side, at)
+    texts = [column.str.slice(0, _LONGEST).to_list() for column in columns]
+    return {"start": start, "rows": [list(row) for row in zip(*texts, strict=True)], "tints": tints}
+
+
+def shown_columns(table: Table, run: Run) -> tuple[str, ...]:
+    """The columns that a run has released, in the order of the table."""
+    return tuple(name for name in table.names if name not in run.recipe.identifier)
+
+
+def cells(frame: pl.DataFrame, start: int, count: int) -> dict[str, Any]:
+    """Some rows of a frame, long texts cut short."""
+    start = min(max(start, 0), max(frame.height - 1, 0))
+    part = frame.slice(start, min(max(count, 0), _MOST_ROWS))
+    columns = [as_text(unpatterned(series)).str.slice(0, _LONGEST).to_list() for series in part]
+    return {"start": start, "rows": [list(row) for row in zip(*columns, strict=True)]}

@@ -1,0 +1,184 @@
+"""The pieces that pages are made of, so that all of them look alike.
+
+Texts that come from a table go into labels and the like, which show them as they are. `drawing` alone takes
+markup: SVG of `shoal.report.svg`, which escapes its texts, and which the browser's sanitizer goes through as
+well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from nicegui import ui
+from nicegui.element import Element
+from nicegui.elements.mixins.text_element import TextElement
+
+from shoal.report.page import style as report_style
+
+Kind = Literal["", "good", "warn", "bad"]
+
+Look = Literal["primary", "outline", "flat"]
+Way = str | Callable[..., Any]
+
+_SHEETS = ("studio", "explore", "hierarchies")
+_ICONS = {"": "info", "good": "check_circle", "warn": "warning", "bad": "error"}
+
+
+@cache
+def _style() -> str:
+    here = files("shoal.studio")
+    own = "".join(here.joinpath(f"{name}.css").read_text("utf-8") for name in _SHEETS)
+    # Charts draw in the variables of the report's style sheet; which theme it is, this page decides.
+    return report_style().replace("@media screen and (prefers-color-scheme: dark)", "@media not all") + own
+
+
+def apply() -> None:
+    """Give the page its look."""
+    ui.add_css(_style())
+
+
+def box(classes: str = "", tag: str = "div", **attributes: str) -> Element:
+    """A plain box around other things; attributes may be any text, an underscore in their names is a dash."""
+    made = ui.element(tag).classes(classes)
+    for name, value in attributes.items():
+        made.props[name.strip("_").replace("_", "-")] = value
+    return made
+
+
+def card(title: str = "", words: str = "", **attributes: str) -> Element:
+    """A panel with a title."""
+    made = box("card", "section", **attributes)
+    with made:
+        if title:
+            text(title, "", "h2")
+        if words:
+            text(words, "soft small").style("margin-bottom: 12px")
+    return made
+
+
+class Text(TextElement):
+    """Text in any tag, exactly as it is."""
+
+    def __init__(self, content: str, tag: str) -> None:
+        super().__init__(tag=tag, text=content)
+
+
+def text(content: str, classes: str = "", tag: str = "div", **attributes: str) -> Text:
+    """Text, exactly as it is."""
+    made = Text(content, tag).classes(classes)
+    for name, value in attributes.items():
+        made.props[name.strip("_").replace("_", "-")] = value
+    return made
+
+
+def heading(title: str, lead: str) -> None:
+    """The head of a step."""
+    text(title, "", "h1")
+    text(lead, "lead", "p")
+
+
+def note(content: str, kind: Kind = "") -> Element:
+    """Something to know, in a coloured box."""
+    with box(f"note {kind}", role="alert" if kind == "bad" else "note") as made:
+        ui.icon(_ICONS[kind]).props("aria-hidden=true")
+        text(content)
+    return made
+
+
+def badge(content: str, kind: str = "") -> Element:
+    """A word in a coloured pill."""
+    return text(content, f"badge {kind}", "span")
+
+
+def tiles(pairs: Sequence[tuple[str, str]]) -> None:
+    """A few figures, each with what it means."""
+    with box("tiles"):
+        for big, what in pairs:
+            with box("tile"):
+                text(big, "big")
+                text(what, "what")
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A small table of texts."""
+    with box("scroll"), box("plain-table", "table"):
+        with box("", "thead"), box("", "tr"):
+            for head in heads:
+                text(head, "", "th", scope="col")
+        with box("", "tbody"):
+            for row in rows:
+                with box("", "tr"):
+                    for cell in row:
+                        text(cell, "", "td")
+
+
+def drawing(svg: str) -> Element:
+    """A chart of `shoal.report.svg`."""
+    return ui.html(svg).classes("shoal")
+
+
+def name(control: Element, label: str) -> None:
+    """Name an input that shows no label, for those who do not see where it stands."""
+    control.props["for"] = f"input-{control.id}"
+    text(label, "hidden-label", "label", for_=f"input-{control.id}")
+
+
+def code(content: str, name: str) -> None:
+    """Text to copy."""
+    with box("stacked"):
+        with box("rowed spread"):
+            text(name, "strong small")
+            button("Copy", lambda: _copy(content), "flat", icon="content_copy")
+        text(content, "code", tabindex="0")
+
+
+def _copy(content: str) -> None:
+    ui.clipboard.write(content)
+    ui.notify("Copied", type="positive", timeout=1500)
+
+
+def button(
+    label: str,
+    on_click: Callable[..., Any],
+    look: Look = "primary",
+    icon: str | None = None,
+) -> ui.button:
+    """A button; each page has one primary."""
+    made = ui.button(label, on_click=on_click, icon=icon, color=None).props("unelevated no-caps")
+    made.props["data-key"] = label
+    return made.classes(f"button {look}")
+
+
+def forward(back: Way | None, label: str, way: Way, ready: bool) -> ui.button:
+    """The way on, at the foot of a step, and the way back: the names of steps, or what to do."""
+    with box("forward"):
+        if back is not None:
+            _way("Back", back, "flat", icon="arrow_back")
+        else:
+            ui.element("span")
+        made = _way(label, way).props("icon-right=arrow_forward")
+        made.set_enabled(ready)
+    return made
+
+
+def _way(label: str, way: Way, look: Look = "primary", icon: str | None = None) -> ui.button:
+    """A button that leads somewhere; to a step by a link, which works even while a page is drawn anew."""
+    if callable(way):
+        return button(label, way, look, icon)
+    made = button(label, lambda: None, look, icon)
+    made.props["href"] = f"/{way}"
+    return made
+
+
+def percent(share: float) -> str:
+    """A share for people: no more digits than tell something, and neither none nor all unless it is."""
+    if share in (0, 1):
+        return f"{100 * share:.0f} %"
+    if share < 0.001:
+        return "less than 0.1 %"
+    if share > 0.999:
+        return "over 99.9 %"
+    return f"{100 * share:.1f} %" if share < 0.1 or share > 0.9 else f"{100 * share:.0f} %"

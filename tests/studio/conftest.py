@@ -1,0 +1,177 @@
+"""A studio in a process of its own, and a hand that uses it in a real browser."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+WAIT = float(os.environ.get("SHOAL_STUDIO_WAIT", "240"))  # seconds; kernels may have to be compiled
+
+
+class Server:
+    """`shoal studio`, and the address that it printed."""
+
+    def __init__(self, *arguments: str, folder: Path) -> None:
+        command = [sys.executable, "-m", "shoal", "studio", *arguments, "--no-browser", "--port", "0"]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)", line)
+        assert found, f"{line}{self.process.stderr.read() if self.process.stderr else ''}"
+        self.url, self.port, self.token = found[0], int(found[1]), found[2]
+
+    def stop(self) -> tuple[int, str]:
+        """End it as Ctrl-C would; the exit code, and what it said on standard error."""
+        self.process.send_signal(2)
+        _, said = self.process.communicate(timeout=30)
+        return self.process.returncode, said
+
+
+class Hand:
+    """Uses a studio as a person would: sees texts, presses buttons, chooses files."""
+
+    def __init__(self, driver: Any, server: Server, downloads: Path) -> None:
+        self.driver, self.server, self.downloads = driver, server, downloads
+
+    def open(self, step: str = "", scheme: str = "light", width: int = 1280) -> None:
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        self.tell("Emulation.setEmulatedMedia", media="screen", features=[feature])
+        self.size(width, 900)
+        self.tell("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(self.downloads))
+        self.driver.get(self.server.url.replace("/?", f"/{step}?"))
+
+    def tell(self, command: str, **parameters: Any) -> Any:
+        return self.driver.execute_cdp_cmd(command, parameters)
+
+    def size(self, width: int, height: int) -> None:
+        self.tell(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+
+    def text(self) -> str:
+        return str(self.driver.find_element(By.TAG_NAME, "body").text)
+
+    def until(self, what: Callable[[], Any], told: str) -> Any:
+        """Wait for something; elements that were just drawn anew are looked for again."""
+        end = time.monotonic() + WAIT
+        while time.monotonic() < end:
+            try:
+                if found := what():
+                    return found
+            except (StaleElementReferenceException, WebDriverException, AttributeError):
+                pass
+            time.sleep(0.1)
+        raise AssertionError(f"{told} did not come; there is:\n{self.text()}")
+
+    def sees(self, words: str) -> None:
+        self.until(lambda: words in self.text(), repr(words))
+
+    def press(self, words: str) -> None:
+        """Press the button or link with these words, once it can be pressed."""
+
+        def pressed() -> bool:
+            path = f"//button[contains(., '{words}')] | //a[contains(., '{words}')]"
+            for each in self.driver.find_elements(By.XPATH, path):
+                if each.is_displayed() and each.is_enabled() and not each.get_attribute("aria-disabled"):
+                    each.click()
+                    return True
+            return False
+
+        self.until(pressed, f"a button {words!r}")
+
+    def give(self, file: Path) -> None:
+        """Choose a file to upload."""
+        self.until(
+            lambda: not self.driver.find_element(By.CSS_SELECTOR, "input[type=file]").send_keys(str(file)),
+            "a place for a file",
+        )
+
+    def pressed(self, words: str) -> bool:
+        """Whether a button that stays down is down."""
+        path = f"//button[contains(., '{words}')][@aria-pressed='true']"
+        return bool(self.driver.find_elements(By.XPATH, path))
+
+    def unfold(self, words: str) -> None:
+        path = f"//div[contains(@class, 'q-expansion-item')]//div[@role='button'][contains(., '{words}')]"
+        self.until(lambda: not self.driver.find_element(By.XPATH, path).click(), words)
+
+    def type(self, label: str, text: str) -> None:
+        """Put a text into an input, by its label, in place of what is there."""
+
+        def typed() -> bool:
+            field = self.field(label)
+            field.send_keys(Keys.CONTROL, "a")
+            field.send_keys(text)
+            return bool(field.get_attribute("value") == text)
+
+        self.until(typed, f"an input {label!r}")
+        time.sleep(0.6)  # the page waits a little for more keys
+
+    def field(self, label: str) -> Any:
+        """An input by its label."""
+        label = label.replace('"', '\\"')
+        script = f"""const all = [...document.querySelectorAll("label")];
+            const named = all.find(each => each.textContent === "{label}");
+            return named?.control || document.querySelector(`input[aria-label="{label}"]`)"""
+        return self.driver.execute_script(script)
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose from a list by its label."""
+
+        def chosen() -> bool:
+            field = self.field(label)
+            if not self.driver.find_elements(By.CSS_SELECTOR, ".q-menu [role=option]"):
+                field.send_keys(Keys.ENTER)
+            for each in self.driver.find_elements(By.CSS_SELECTOR, ".q-menu [role=option]"):
+                if each.text == option:
+                    each.click()
+                    return True
+            return False
+
+        self.until(chosen, f"{option} of {label}")
+        self.until(lambda: not self.driver.find_elements(By.CSS_SELECTOR, ".q-menu"), "the list to close")
+
+    def download(self, name: str) -> Path:
+        """Press the link of a file, and wait until it has come."""
+        target = self.downloads / name
+        target.unlink(missing_ok=True)
+        link = f"a[download='{name}']"
+        self.until(lambda: not self.driver.find_element(By.CSS_SELECTOR, link).click(), name)
+        self.until(target.exists, f"the file {name}")
+        return target
+
+    def complaints(self) -> list[str]:
+        """What the browser found wrong."""
+        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] == "SEVERE"]
+
+
+@pytest.fixture(scope="module")
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A studio for the tests of a file; with the table that the file has as ``PEOPLE``, if it has one."""
+    folder, table = tmp_path_factory.mktemp("studio"), getattr(request.module, "PEOPLE", None)
+    if table is not None:
+        (folder / "people.csv").write_text(table, "utf-8")
+    made = Server(*(["people.csv"] if table is not None else []), folder=folder)
+    yield made
+    if made.process.poll() is None:
+        made.stop()
+
+
+@pytest.fixture
+def hand(browser: Any, server: Server, tmp_path: Path) -> Hand:
+    return Hand(browser.driver, server, tmp_path)

@@ -1,0 +1,123 @@
+"""What Explore shows of a run, counted by the process that made it."""
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal.privacy import KAnonymity
+from shoal.recipe import Recipe
+from shoal.report import svg
+from shoal.run import run
+from shoal.studio.attacking import attacked
+from shoal.studio.exploring.frontier import apart, front
+from shoal.studio.exploring.risks import gauges, outsider
+from shoal.studio.figures import figures
+from shoal.studio.insight import Recoded, parse_source, source_name, write_rows
+from shoal.studio.running import Run
+from shoal.studio.worker import RECIPE
+from shoal.table import as_text
+from shoal.table.frames import unpatterned
+
+PEOPLE = pl.DataFrame(
+    {
+        "name": [f"p{i}" for i in range(12)],
+        "^age$": [21, 22, 35, 38, 51, 55, 21, 23, 36, 39, 52, 90],
+        "sex": list("ffmmffmmffmm"),
+        "illness": list("abababababab"),
+    }
+)
+QUASI = ("^age$", "sex")
+
+
+def texts(frame: pl.DataFrame, name: str) -> pl.Series:
+    return as_text(unpatterned(frame[name]))
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """A run as the studio has it, once it is done."""
+    folder = tmp_path_factory.mktemp("run")
+    PEOPLE.write_csv(folder / "people.csv")
+    recipe = Recipe(
+        quasi=QUASI,
+        sensitive=("illness",),
+        identifier=("name",),
+        models=(KAnonymity(3),),
+        input="people.csv",
+        output="people-released.csv",
+        suppress=0.1,
+    )
+    (folder / RECIPE).write_text(recipe.to_toml(), "utf-8")
+    release = run(Recipe.from_toml(folder / RECIPE))
+    release.write(folder / "people-released.parquet")
+    write_rows(release, folder)
+    made = Run(1, recipe, folder, state="done")
+    told = {"report": release.report.to_dict(), "figures": figures(release)}
+    made.report, made.figures = json.loads(json.dumps(told)).values()
+    return made, release
+
+
+def test_every_row_before_and_after_is_that_of_the_release(done):
+    made, release = done
+    found = Recoded.read(made.folder)
+    at = np.arange(found.rows)
+    names = (QUASI, (*QUASI, "illness"))
+    after, lost = found.part(release.table, names, "after", at)
+    before, none = found.part(release.table, names, "before", at)
+    for column, name in zip(after[1:], names[1], strict=True):
+        assert column.to_list() == texts(release.frame, name).to_list()
+    assert before[1].to_list() == texts(PEOPLE, "^age$").gather(found.row).to_list()
+    assert not np.any(none)
+    changed = [[a != b for a, b in zip(x, y, strict=True)] for x, y in zip(after, before, strict=True)]
+    assert (np.array(lost)[:, 1:] > 0).T.tolist() == changed[1:], "what changed has lost something"
+
+
+def test_both_sides_in_a_cell_and_groups_together(done):
+    made, release = done
+    found = Recoded.read(made.folder)
+    both, _ = found.part(release.table, (QUASI, QUASI), "both", found.grouped)
+    ages = both[1].to_list()
+    assert any(" → [" in text for text in ages)
+    sizes = [int(size) for size in both[0]]
+    assert min(sizes) >= 3
+    assert np.all(np.diff(found.of[found.grouped]) >= 0)
+
+
+def test_sources_of_the_grid():
+    assert parse_source(source_name(3, "after", True)) == (3, "after", True)
+    assert parse_source("table") is None
+    assert parse_source("run-x-both") is None
+    assert parse_source("run-1-sideways") is None
+
+
+def test_gauges_are_those_of_the_report(done):
+    made, release = done
+    after = asdict(release.report.evidence.after.risk())
+    highest, alone, all_guessed, small = gauges(made)
+    assert highest.after == after["highest"] == 1 / release.report.smallest_class
+    assert (alone.after, all_guessed.after, small.after) == (0, after["average"], after["below_5"])
+    assert highest.before == 1
+    assert outsider(made, 0.01).after < outsider(made, 1.0).after == highest.after
+
+
+def test_the_front_has_what_no_other_beats():
+    points = [(0.2, 0.1), (0.1, 0.2), (0.2, 0.3), (0.1, 0.2)]
+    assert front(points) == [(0.1, 0.2), (0.2, 0.1)]
+    drawn, places = svg.plane("t", points, front(points), "<across>", "up")
+    assert "&lt;across&gt;" in drawn
+    assert all(0 < x < 1 and 0 < y < 1 for x, y in places)
+    assert len(set(apart(places))) == 4
+
+
+def test_attacks_with_and_without_people_held_back(done):
+    made, _ = done
+    alone = attacked(made.folder, 0.0, 10)
+    assert alone["control"] == 0
+    assert {each["grade"] for each in alone["attacks"]} == {"unknown"}
+    compared = attacked(made.folder, 0.25, 10)
+    assert compared["control"] == 3
+    assert {"linkage", "membership"} <= {each["name"] for each in compared["attacks"]}
+    assert {each["grade"] for each in compared["attacks"]} <= {"unknown", "none", "small", "clear", "serious"}
