@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser java check bench screenshots docs fuzz wheel clean
+.PHONY: help demo test browser java check bench screenshots docs fuzz oldest audit wheel clean
 # Two installations into one environment at once (make -j) would damage it.
 .NOTPARALLEL:
 
@@ -53,6 +53,13 @@ fuzz: $(DEV) ## attack with random cases, N=20000 of them; one again with SEED=4
 
 screenshots: $(DEV) browser ## draw the pictures of the studio in docs/studio anew
 	@$(BIN)/python docs/make_screenshots.py
+
+oldest: | $(BIN)/pip ## run a part of the tests with the oldest dependencies that are permitted
+	@$(BIN)/python tests/dependencies/oldest.py out/oldest
+
+audit: $(DEV) ## ask the public database for known weaknesses of what is installed
+	@$(BIN)/python -m pip install -qq 'pip-audit>=2.7'
+	@$(BIN)/python -m pip_audit --local --skip-editable
 
 docs: $(DEV) ## build the documentation into site/
 	@$(BIN)/mkdocs build --quiet --strict

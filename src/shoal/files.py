@@ -44,6 +44,8 @@ def as_utf8(path: Path, content: bytes) -> str:
 
 def check_target(path: Path) -> None:
     """Raise an OutputError if a file could not be written at ``path``, whatever its content."""
+    if path.is_symlink() and not path.exists() and Path(os.path.realpath(path)).is_symlink():
+        raise OutputError(f"{path} is a link that leads to itself")
     folder = path.resolve().parent
     if not folder.is_dir():
         raise OutputError(f"{path} cannot be written: there is no folder {path.parent}")

@@ -40,7 +40,7 @@ from shoal.recipe import Recipe, hierarchy_files
 from shoal.recoding import Proposal, Recoding
 from shoal.report import Evidence, Report
 from shoal.saved import SavedRecoding
-from shoal.table import Column, Table, as_text, check_writable, formula_cells, read, write
+from shoal.table import Column, Table, as_text, check_writable, formula_cells, formula_names, read, write
 from shoal.verify import Verdict, Verification, in_the_way, verify_table
 
 
@@ -569,12 +569,14 @@ def _formula_warning(recipe: Recipe, frame: Any) -> tuple[str, ...]:
     if recipe.safe_csv or recipe.output is None:
         return ()
     released = read(frame).frame
-    return formula_warning(formula_cells(released, released.columns))
+    return formula_warning(formula_cells(released, released.columns), released.columns)
 
 
-def formula_warning(cells: Mapping[str, int]) -> tuple[str, ...]:
-    """Warn of so many cells per column that a spreadsheet would run."""
-    if not cells:
+def formula_warning(cells: Mapping[str, int], names: Sequence[str]) -> tuple[str, ...]:
+    """Warn of so many cells per column, and of names of columns, that a spreadsheet would run."""
+    parts = [f"{count} in '{name}'" for name, count in cells.items()]
+    parts += [f"the name '{name}'" for name in formula_names(names)]
+    if not parts:
         return ()
-    where = ", ".join(f"{count} in '{name}'" for name, count in cells.items())
+    where = ", ".join(parts)
     return (f"cells that a spreadsheet would run as a formula: {where}; --safe-csv neutralises them",)

@@ -44,6 +44,7 @@ def main() -> int:
 def run(first: int, count: int, log: Path | None, patience: int) -> int:
     """Run cases from a seed on, and keep counts."""
     counts = load(log, first)
+    retry(counts)
     while counts["runs"] < count and len(counts["failures"]) < patience:
         start = first + counts["runs"]
         step(counts, range(start, min(start + CHUNK, first + count)))
@@ -64,6 +65,21 @@ def load(log: Path | None, first: int) -> dict:
         return counts
     return {"first": first, "runs": 0, "cpu_seconds": 0.0, "outcomes": {}, "algorithms": {}, "models": {},
             "doors": {}, "failures": []}  # fmt: skip
+
+
+def retry(counts: dict) -> None:
+    """Run the cases again that failed; one that does not any more counts as what it is now."""
+    failed, counts["failures"] = counts["failures"], []
+    for each in failed:
+        again = load(None, 0)
+        step(again, range(each["seed"], each["seed"] + 1))
+        if again["failures"]:
+            counts["failures"].append(each)
+            continue
+        counts["outcomes"][each["kind"]] -= 1
+        for kind in again["outcomes"]:
+            counts["outcomes"][kind] = counts["outcomes"].get(kind, 0) + 1
+        counts.setdefault("mended", []).append(each)
 
 
 def save(log: Path, counts: dict) -> None:

@@ -163,6 +163,8 @@ def _absent(cell: Any, asked: Asked) -> bool:
 
 def text_of(cell: Any) -> str:
     """A value as text."""
+    if isinstance(cell, float):
+        cell += 0.0  # minus zero is zero
     return str(cell).lower() if isinstance(cell, bool) else str(cell)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -14,6 +15,7 @@ from typing import Any, NoReturn
 from shoal.errors import ShoalError
 from shoal.files import discard_unfinished
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 Command = Callable[[Sequence[str]], object]
 
 last_words: list[Callable[[], object]] = []
@@ -37,13 +39,18 @@ def attempt(command: Command, arguments: Sequence[str]) -> tuple[int, str]:
 def explained(error: BaseException) -> tuple[int, str]:
     """The exit code for an error, and what went wrong in one paragraph."""
     if isinstance(error, ShoalError):
-        return error.exit_code, f"error: {error}"
+        return error.exit_code, f"error: {printable(str(error))}"
     if isinstance(error, MemoryError):
         return 1, "error: not enough memory for this table"
     if isinstance(error, OSError):  # those about files are ShoalErrors by now; this is about standard output
         return 2, f"error: the output cannot be shown: {error.strerror or error}"
-    what = f"{type(error).__name__}: {error}"
+    what = f"{type(error).__name__}: {printable(str(error))}"
     return 1, f"error: this is a bug in Shoal ({what}); run again with --debug to report it"
+
+
+def printable(text: str) -> str:
+    """A text with its control characters spelt out: what stands in a table cannot command a terminal."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def run_process(command: Command) -> NoReturn:
@@ -60,6 +67,8 @@ def run_process(command: Command) -> NoReturn:
     work.start()
     while work.is_alive():
         work.join(0.1)
+    for number in (signal.SIGINT, signal.SIGTERM):  # all is done: Python's own end would let them kill it
+        signal.signal(number, signal.SIG_IGN)
     code, text = outcome[0]
     sys.stderr.write(text)
     _give_up_unwritten()

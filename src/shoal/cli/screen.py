@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import typer
 from numba.core.event import Listener, install_listener
@@ -12,10 +13,12 @@ from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
+from rich.segment import Segment
 from rich.table import Column
 from rich.text import Text
 
 from shoal.cli import process
+from shoal.cli.process import printable
 from shoal.progress import Figures, Progress, Stage, silent
 from shoal.report import Report
 from shoal.report.terminal import percent, show_report
@@ -23,7 +26,16 @@ from shoal.report.terminal import percent, show_report
 
 def console(stderr: bool = False) -> Console:
     """The terminal, or plain text where there is none."""
-    return Console(stderr=stderr, highlight=False)
+    return _Plain(stderr=stderr, highlight=False)
+
+
+class _Plain(Console):
+    """A terminal on which no text of a table can do more than be shown."""
+
+    def render(self, *arguments: Any, **options: Any) -> Iterator[Segment]:
+        """The pieces to show, with control characters in their texts spelt out."""
+        for piece in super().render(*arguments, **options):
+            yield piece if piece.control else piece._replace(text=printable(piece.text))
 
 
 @contextmanager

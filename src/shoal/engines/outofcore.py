@@ -58,7 +58,7 @@ from shoal.table import (
     write_batches,
     written_as,
 )
-from shoal.table.formats import needs
+from shoal.table.formats import check_unchanged, needs, state_of, unchanged
 from shoal.table.frames import unpatterned
 from shoal.verify import Verification
 
@@ -80,7 +80,8 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
     duckdb = needs("duckdb", "shoal[scale]")
     check_writable(output, inputs(recipe, path))
     check_streamable(output)
-    with scratch_folder(output) as folder, _explained(duckdb, output):
+    before = state_of(path)
+    with scratch_folder(output) as folder, unchanged(path), _explained(duckdb, output):
         work = _Work(recipe, folder, duckdb)
         with clock("read"):
             stream = open_stream(path, recipe.reading)
@@ -95,10 +96,11 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
                 write_batches(released.batches(work.keys), temporary, form)
             with clock("verify"):
                 found = work.verify(temporary, form, stream, subject, released)
+            check_unchanged(path, before)
     report = report_of(recipe, stream.rows, subject, proposal, recoding, found)
     report = replace(
         report,
-        warnings=(*report.warnings, *formula_warning(released.formulas())),
+        warnings=(*report.warnings, *released.warnings()),
         notes=(*report.notes, _note(recipe, recoding)),
         seconds=clock.seconds(),
     )
@@ -143,6 +145,8 @@ def _explained(duckdb: Any, output: Path) -> Iterator[None]:
         raise InputError(f"the memory limit is too small for this table: {_first_line(error)}") from error
     except duckdb.IOException as error:
         raise OutputError(f"{output} cannot be written: {_first_line(error)}") from error
+    except OSError as error:
+        raise OutputError(f"{output} cannot be written: {error.strerror or error}") from error
 
 
 def _first_line(error: Exception) -> str:
@@ -226,7 +230,7 @@ class _Work:
         for batch in stream.batches(list(coders)):
             codes = {name: coders[name](batch.get_column(name)) for name in coders}
             words = packing.pack([codes[name] for name in quasi])
-            np.stack(words, axis=1).tofile(file)
+            file.write(np.stack(words, axis=1).data)  # and not by tofile, which keeps a full disk to itself
             yield [*words, *(codes[name] for name in sensitive)]
 
     def _check_size(self, different: int) -> None:
@@ -367,10 +371,12 @@ class _Released:
         for name, count in formula_cells(frame, kept).items():
             self._formulas[name] = self._formulas.get(name, 0) + count
 
-    def formulas(self) -> dict[str, int]:
+    def warnings(self) -> tuple[str, ...]:
+        """Warn of cells that a spreadsheet would run."""
+        return () if self.recipe.safe_csv else formula_warning(self._found(), self.names)
+
+    def _found(self) -> dict[str, int]:
         """How many cells of each column a spreadsheet would run."""
-        if self.recipe.safe_csv:
-            return {}
         for name, values in self.values.items():
             if each := formula_rows(values, self.recoding.size):
                 self._formulas[name] = each

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
@@ -26,10 +28,26 @@ _STAMP = sha256(b"".join(path.read_bytes() for path in _FILES)).hexdigest()
 
 def entry(function: F) -> F:
     """Compile a kernel that Python calls: cached on disk, and other threads run beside it."""
-    kernel = _njit(cache=True, nogil=True)(function)
+    try:
+        kernel = _njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # there is no folder for a cache: what is compiled lasts as long as the process
+        return cast("F", _njit(nogil=True)(function))
     if kernel is not function:  # as it is where compiling is switched off
         kernel._cache._cache_file._source_stamp = _STAMP
+        kernel._cache.save_overload = _if_possible(kernel._cache.save_overload)
+        kernel._cache.load_overload = _if_possible(kernel._cache.load_overload)
     return cast("F", kernel)
+
+
+def _if_possible(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A full disk or a damaged cache costs the time to compile, and nothing else."""
+
+    def tried(*arguments: Any) -> Any:
+        with suppress(OSError, EOFError, pickle.UnpicklingError):
+            return step(*arguments)
+        return None
+
+    return tried
 
 
 def inner(function: F) -> F:

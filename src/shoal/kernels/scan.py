@@ -7,8 +7,9 @@ The text arrives in chunks of any size; everything that must be remembered betwe
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from shoal.kernels.compiled import entry
 
 # Slots of the state. First: where we are.
 MODE, FIELDS, WIDTH, LAST, OFFSET, LINE, ROW_LINE, QUOTE_LINE, BLANKS, BLANK_LINE = range(10)
@@ -33,12 +34,12 @@ def new_state() -> NDArray[np.int64]:
     return state
 
 
-@njit(cache=True, nogil=True)
+@entry
 def _wrong(state: NDArray[np.int64], problem: int, line: int, found: int) -> None:
     state[PROBLEM], state[PROBLEM_LINE], state[FOUND] = problem, line, found
 
 
-@njit(cache=True, nogil=True)
+@entry
 def _end_row(state: NDArray[np.int64], fields: int) -> None:
     """Count a row, and the blank lines before it, which only now turn out not to be the end of the text."""
     if state[EXPECTED] == 0:
@@ -55,7 +56,7 @@ def _end_row(state: NDArray[np.int64], fields: int) -> None:
         _wrong(state, RAGGED, state[ROW_LINE], fields)
 
 
-@njit(cache=True, nogil=True)
+@entry
 def _end_line(state: NDArray[np.int64], fields: int, width: int, returned: bool, end: int) -> None:
     """Take note of a row of ``width`` bytes that is over, or of a blank line."""
     if width == 0 or (width == 1 and returned):
@@ -70,7 +71,7 @@ def _end_line(state: NDArray[np.int64], fields: int, width: int, returned: bool,
     state[ROW_LINE] = state[LINE]
 
 
-@njit(cache=True, nogil=True)
+@entry
 def _open_quote(state: NDArray[np.int64], opens: bool) -> int:
     """Return the mode after a quote outside quotes: only at the start of a cell does it open one."""
     if opens:
@@ -82,7 +83,7 @@ def _open_quote(state: NDArray[np.int64], opens: bool) -> int:
     return OUTSIDE
 
 
-@njit(cache=True, nogil=True)
+@entry
 def _after_quote(state: NDArray[np.int64], mode: int, byte: int, delimiter: int) -> int:
     """Return the mode after the byte that follows what may be a closing quote."""
     if mode == CLOSED and byte == _QUOTE:
@@ -94,7 +95,7 @@ def _after_quote(state: NDArray[np.int64], mode: int, byte: int, delimiter: int)
     return RETURNED
 
 
-@njit(cache=True, nogil=True)
+@entry
 def _skip(chunk: NDArray[np.uint8], at: int, kind: NDArray[np.int64]) -> tuple[int, int]:
     """Return where the next quote, line end or NUL stands, and how many delimiters come before it."""
     # Nearly all bytes of a file pass through here: counting without a branch keeps it fast.
@@ -105,7 +106,7 @@ def _skip(chunk: NDArray[np.uint8], at: int, kind: NDArray[np.int64]) -> tuple[i
     return at, passed
 
 
-@njit(cache=True, nogil=True)
+@entry
 def scan(chunk: NDArray[np.uint8], delimiter: int, newline: int, state: NDArray[np.int64]) -> None:
     """Advance ``state`` over ``chunk``, up to the first problem.
 
@@ -157,7 +158,7 @@ def scan(chunk: NDArray[np.uint8], delimiter: int, newline: int, state: NDArray[
         state[LAST] = chunk[-1]
 
 
-@njit(cache=True, nogil=True)
+@entry
 def finish(state: NDArray[np.int64]) -> None:
     """Close the last row, which need not end in a newline."""
     if state[PROBLEM] == NOTHING and state[MODE] == QUOTED:

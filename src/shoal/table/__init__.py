@@ -6,7 +6,7 @@ from shoal.table.frames import Origin, Table, as_text
 from shoal.table.readers import ReadOptions, read
 from shoal.table.streams import Stream, check_streamable, open_stream, outline, write_batches, written_as
 from shoal.table.types import TYPE_CODES, ColumnType, Inference, infer_type, ordered_values, parse
-from shoal.table.writers import check_writable, formula_cells, formula_rows, neutralised, write
+from shoal.table.writers import check_writable, formula_cells, formula_names, formula_rows, neutralised, write
 
 __all__ = [
     "TYPE_CODES",
@@ -22,6 +22,7 @@ __all__ = [
     "check_streamable",
     "check_writable",
     "formula_cells",
+    "formula_names",
     "formula_rows",
     "infer_type",
     "neutralised",

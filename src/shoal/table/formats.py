@@ -123,6 +123,31 @@ def _unzstd(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 @contextmanager
+def unchanged(path: Path) -> Iterator[None]:
+    """Raise an InputError if the file is another one at the end: what was read is then neither of the two."""
+    before = state_of(path)
+    try:
+        yield
+    except Exception:
+        check_unchanged(path, before)
+        raise
+    check_unchanged(path, before)
+
+
+def check_unchanged(path: Path, before: tuple[int, ...]) -> None:
+    """Raise an InputError if the file is not in the state that it was in before."""
+    if state_of(path) != before:
+        raise InputError(f"{path} changed while it was read; run again once nobody writes to it")
+
+
+def state_of(path: Path) -> tuple[int, ...]:
+    """What tells a file from what it was."""
+    with explained(path):
+        found = path.stat()
+    return found.st_size, found.st_mtime_ns, found.st_ino
+
+
+@contextmanager
 def explained(path: Path) -> Iterator[None]:
     """Turn what the operating system says about reading ``path`` into an InputError."""
     try:

@@ -15,7 +15,7 @@ import polars as pl
 from shoal.errors import InputError, quote
 from shoal.table.delimited import Layout, check_delimiter, find_layout, numbered, read_delimited
 from shoal.table.encodings import Text, load
-from shoal.table.formats import Compression, Format, chunks, explained, has_magic, needs, sniff
+from shoal.table.formats import Compression, Format, chunks, explained, has_magic, needs, sniff, unchanged
 from shoal.table.frames import Origin, Table, check_columns, check_names, from_native
 
 
@@ -63,7 +63,8 @@ def read(source: object, options: ReadOptions = _DEFAULTS) -> Table:
         When the source cannot be read whole and without doubt; names the line or column.
     """
     if isinstance(source, str | os.PathLike):
-        frame, origin = _read_path(Path(source), options)
+        with unchanged(Path(source)):
+            frame, origin = _read_path(Path(source), options)
     else:
         frame, origin = from_native(source)
     check_columns(str(origin), frame)

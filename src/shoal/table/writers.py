@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import codecs
 import gzip
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -23,7 +24,7 @@ from shoal.table.formats import Compression, Format, by_suffix, needs
 from shoal.table.frames import Origin, from_native, unpatterned
 from shoal.table.types import NUMBER
 
-_FORMULA = r"^[=+\-@\t\r]"
+_FORMULA = r"^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]"  # some programs take the wide signs for the others
 _BATCH = 1 << 17
 # Names that promise what cannot be written; text under any other name is what it was asked for.
 _FOREIGN = (".json", ".xls", ".xlsb", ".ods", ".xml", ".html", ".zip", ".bz2", ".xz", ".sqlite", ".db")
@@ -101,6 +102,12 @@ def formula_cells(frame: pl.DataFrame, columns: Iterable[str]) -> dict[str, int]
     return {name: count for name, count in counts.items() if count}
 
 
+def formula_names(names: Sequence[str]) -> list[str]:
+    """The names of columns that a spreadsheet would run: they are cells, too."""
+    every = pl.Series(names, dtype=pl.String)
+    return every.filter(_runs(every)).to_list()
+
+
 def formula_rows(values: pl.Series, times: NDArray[np.int64]) -> int:
     """In how many rows a spreadsheet would run the value, where each stands for so many of them."""
     return int(times[_runs(values).to_numpy()].sum()) if values.dtype == pl.String else 0
@@ -112,9 +119,10 @@ def _runs(column: pl.Series) -> pl.Series:
 
 
 def neutralised(table: pl.DataFrame) -> pl.DataFrame:
-    """Put an apostrophe before cells that a spreadsheet would run as a formula."""
+    """Put an apostrophe before cells and names that a spreadsheet would run as a formula."""
     found = [table.get_column(name) for name in formula_cells(table, table.columns)]
-    return table.with_columns(_quoted(column.cast(pl.String), _runs(column)) for column in found)
+    safe = table.with_columns(_quoted(column.cast(pl.String), _runs(column)) for column in found)
+    return safe.rename({name: f"'{name}" for name in formula_names(table.columns)})
 
 
 def _quoted(text: pl.Series, runs: pl.Series) -> pl.Series:
@@ -131,7 +139,7 @@ def _to_write(frame: object) -> pl.DataFrame:
 def _same_file(one: Path, other: Path) -> bool:
     if one.exists() and other.exists():
         return one.samefile(other)
-    return one.resolve() == other.resolve()
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _modules(path: Path) -> Iterator[tuple[str, str]]:
