@@ -16,8 +16,8 @@ LINES = (
     "sample hospital -o people.csv --rows 60 --quiet",
     "suggest people.csv --quiet",
     "risk people.csv -q age,sex --quiet",
-    "anonymize people.csv -q age,sex -s diagnosis -k 3 --algorithm mondrian -o release.csv --recipe-out r.toml "
-    "--report page.html --quiet",
+    "anonymize people.csv -q age,sex -s diagnosis -k 3 --algorithm mondrian -o release.csv "
+    "--recipe-out r.toml --report page.html --quiet",
     "run r.toml --quiet",
     "verify release.csv --recipe r.toml --quiet",
     "attack release.csv --original people.csv --recipe r.toml --quiet",

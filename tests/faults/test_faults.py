@@ -57,6 +57,8 @@ READING = {
 }
 EVERY = {**WRITING, **READING}
 
+TWICE = ("anonymize", "--memory")
+
 WHOLE = "all or nothing, 130"
 KILLED = "all or nothing"
 REFUSED = "nothing, 2"
@@ -67,7 +69,7 @@ MATRIX = {
     "full disk": dict.fromkeys(WRITING, REFUSED) | dict.fromkeys(READING, "-"),
     "read-only folder": dict.fromkeys(WRITING, REFUSED) | dict.fromkeys(READING, "-"),
     "input shrinks, grows or is replaced": dict.fromkeys(WRITING, REFUSED) | dict.fromkeys(READING, "2"),
-    "two runs, one output": dict.fromkeys(WRITING, "one of the two, whole") | dict.fromkeys(READING, "-"),
+    "two runs, one output": dict.fromkeys(EVERY, "-") | dict.fromkeys(TWICE, "one of the two, whole"),
 }
 
 
@@ -295,10 +297,11 @@ def test_a_cache_for_kernels_that_takes_nothing(place):
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
-def test_two_runs_that_write_one_output(place, stock):
-    line = [sys.executable, "-m", "shoal", *WRITING["anonymize"].split(), "--quiet"]
+@pytest.mark.parametrize("name", TWICE)
+def test_two_runs_that_write_one_output(place, stock, name):
+    line = [sys.executable, "-m", "shoal", *WRITING[name].split(), "--quiet"]
     both = [subprocess.Popen(line) for _ in range(2)]
     assert [process.wait(timeout=300) for process in both] == [0, 0]
     outputs, hidden = left(place)
     assert hidden == []
-    assert [path.read_bytes() for path in outputs] == [stock[1]["anonymize"]]
+    assert [path.read_bytes() for path in outputs] == [stock[1][name]]

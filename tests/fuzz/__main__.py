@@ -33,9 +33,13 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=2000, help="how many cases, those in the log included")
     parser.add_argument("--log", type=Path, help="a JSON file of counts, to go on from and to write to")
     parser.add_argument("--seed", type=int, help="one case, shown")
+    parser.add_argument("--table", action="store_true", help="write the log as it stands in docs/trust.md")
     parser.add_argument("--keep-going", type=int, default=20, help="failures after which it ends")
     given = parser.parse_args()
     warnings.simplefilter("error")
+    if given.table:
+        print(table(json.loads(given.log.read_text())))
+        return 0
     if given.seed is not None:
         return show(case_of(given.seed))
     return run(given.first, given.count, given.log, given.keep_going)
@@ -137,6 +141,23 @@ def tell(counts: dict) -> None:
     """One line on how it goes."""
     each = 1000 * counts["cpu_seconds"] / max(counts["runs"], 1)
     print(f"{counts['runs']:,} runs, {each:.1f} ms each: {dict(Counter(counts['outcomes']))}", flush=True)
+
+
+def table(counts: dict) -> str:
+    """The counts in Markdown."""
+    names = {
+        "release": "releases, all of them found safe",
+        "GoalNotMet": "errors: the goal cannot be or was not met (`GoalNotMet`)",
+        "RecipeError": "errors: settings that contradict each other or the table (`RecipeError`)",
+        "InputError": "errors: other input that cannot be used (`InputError`)",
+        "UNSAFE": "**releases that are unsafe, or not as reported**",
+        "TRACEBACK": "**other exceptions**",
+    }
+    outcomes = {**dict.fromkeys(names, 0), **counts["outcomes"]}
+    rows = [("cases", counts["runs"]), *((names[kind], count) for kind, count in outcomes.items())]
+    lines = ["| outcome | cases |", "| --- | ---: |", *(f"| {what} | {count:,} |" for what, count in rows)]
+    shares = ", ".join(f"`{name}` {n:,}" for name, (n, _) in sorted(counts["algorithms"].items()))
+    return "\n".join(lines) + f"\n\nBy algorithm: {shares}."
 
 
 def show(case: Case) -> int:

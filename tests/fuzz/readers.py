@@ -79,6 +79,8 @@ def main() -> None:
     if len(sys.argv) < 2 or sys.argv[1] not in TARGETS:
         raise SystemExit(f"python -m tests.fuzz.readers {'|'.join(TARGETS)} [folder] [-max_total_time=60]")
     target = sys.argv.pop(1)
+    import shoal.kernels.scan  # first, since numba cannot compile what Atheris has put its counters into
+
     with atheris.instrument_imports(include=["shoal"]):
         import shoal.recipe
         import shoal.saved
