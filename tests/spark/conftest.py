@@ -1,5 +1,6 @@
 """A real cluster: a master and two workers, each a process of its own, from the pip-installed package."""
 
+import gc
 import os
 import shutil
 import socket
@@ -36,6 +37,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("spark"))
+            for left in ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"):
+                item.add_marker(pytest.mark.filterwarnings(left))  # Spark leaves sockets to be collected
             if JAVA is None:
                 item.add_marker(pytest.mark.skip(reason="NO JAVA: the tests of Spark need one"))
 
@@ -73,7 +76,6 @@ class Cluster:
         return self._start("org.apache.spark.deploy.worker.Worker", *settings, self.master_url)
 
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        log = (self.folder / f"log{len(self.processes)}").open("wb")
         environment = os.environ | {
             "SPARK_HOME": str(self.home),
             "SPARK_LOCAL_IP": "127.0.0.1",
@@ -81,7 +83,8 @@ class Cluster:
             "SPARK_DAEMON_MEMORY": "256m",
         }
         command = [str(self.home / "bin" / "spark-class"), *arguments]
-        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment)
+        with (self.folder / f"log{len(self.processes)}").open("wb") as log:
+            process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment)
         self.processes.append(process)
         return process
 
@@ -121,4 +124,7 @@ def spark(cluster):
             builder = builder.config(name, value)
         session = builder.getOrCreate()
     yield session
-    session.stop()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        session.stop()
+        gc.collect()  # its sockets, here and not in the middle of somebody else's test
