@@ -17,6 +17,9 @@ from selenium.webdriver.common.keys import Keys
 WAIT = float(os.environ.get("SHOAL_STUDIO_WAIT", "240"))  # seconds; kernels may have to be compiled
 
 
+LOOKS = Path(__file__).with_name("looks.js").read_text()
+
+
 class Server:
     """`shoal studio`, and the address that it printed."""
 
@@ -154,6 +157,14 @@ class Hand:
         self.until(lambda: not self.driver.find_element(By.CSS_SELECTOR, link).click(), name)
         self.until(target.exists, f"the file {name}")
         return target
+
+    def faint(self) -> list[str]:
+        """Texts that stand out from what is behind them by less than WCAG AA asks."""
+        return list(self.driver.execute_script(f"{LOOKS} return faint()"))
+
+    def unnamed(self) -> list[str]:
+        """Things to press or fill in that have no name for those who do not see them."""
+        return list(self.driver.execute_script(f"{LOOKS} return unnamed()"))
 
     def complaints(self) -> list[str]:
         """What the browser found wrong."""

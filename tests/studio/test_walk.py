@@ -50,6 +50,22 @@ def test_the_sample_goes_from_open_to_a_verified_release(hand, tmp_path):
     check(hand, tmp_path / "hospital.csv", "hospital")
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 820])
+def test_every_step_can_be_read_and_named_and_fits(hand, scheme, width):
+    # After the walk above, which left a run behind.
+    for step in ("open", "describe", "goal", "run", "explore", "release"):
+        hand.open(step, scheme, width)
+        hand.sees("Shoal Studio")
+        hand.until(lambda: hand.driver.find_elements("css selector", ".forward"), "the foot of the step")
+        dark = hand.driver.execute_script("return document.body.classList.contains('body--dark')")
+        assert dark is (scheme == "dark")
+        assert (step, hand.faint()) == (step, [])
+        assert (step, hand.unnamed()) == (step, [])
+        wide = hand.driver.execute_script("return document.documentElement.scrollWidth")
+        assert (step, wide <= width) == (step, True)
+
+
 @pytest.mark.data
 def test_adult_goes_from_a_dropped_file_to_a_verified_release(hand, shared_data, tmp_path):
     adult = tmp_path / "adult.csv"

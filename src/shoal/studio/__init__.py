@@ -12,9 +12,9 @@
     page.py         Page: what a step gets; `page.workspace`, `page.changed()`, `page.go("run")`
     pages.py        the rail of six steps around a step; registers the pages
     steps/          one file per step, each with `show(page)`
-    exploring/      the sections of the step Explore; insight.py counts and draws for them, in the run's process
+    exploring/      the sections of the step Explore; insight.py counts for them, in the process of the run
     attacking.py    Attack: simulated attacks on a run, in a process of their own
-    hierarchies.py  `open_dialog(page, column)`: the workshop that Describe opens for a column; tree.js its tree
+    hierarchies.py  `open_dialog(page, column)`: the workshop that Describe opens; tree.js is its tree
     drafting.py     Draft: a hierarchy while it is made there
     grid.py, .js    `Grid(source, rows, heads)`: a table of any length, rows fetched from /rows/<source>,
                     which `page_of` answers; cells may carry a share in `tints` to be coloured by
