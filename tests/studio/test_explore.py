@@ -95,6 +95,8 @@ def test_attacks_are_started_cancelled_and_told(explored):
     assert "Find somebody's row" in told
     assert "96 people of the table and 24 who are not in the release were attacked" in told
     assert "not in it" in told
-    hand.driver.refresh()
+    hand.open("explore", "dark", 820)
     hand.sees("Attack again")  # it belongs to the run, not to the page
+    assert (hand.faint(), hand.unnamed()) == ([], [])
+    assert hand.driver.execute_script("return document.documentElement.scrollWidth") <= 820
     assert hand.complaints() == []

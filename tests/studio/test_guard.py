@@ -11,7 +11,7 @@ import pytest
 
 def ask(server, path="/open", method="GET", body=b"", **headers):
     sent = {"Host": f"127.0.0.1:{server.port}", "Content-Length": str(len(body)), **headers}
-    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)) as link:
+    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)) as link:
         link.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for name, value in sent.items():
             link.putheader(name, value)
@@ -37,7 +37,7 @@ def handshake(server, **headers) -> int:
     }
     lines = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
     path = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as link:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=120) as link:
         link.sendall(f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode())
         return int(link.recv(4096).split(b" ")[1])
 

@@ -168,16 +168,14 @@ class Workshop:
         tree = self.page.workspace.trees.get(self.column)
         if tree is None:
             self.way = "auto"
+            self.sidebar.refresh()
             await self._build()
-        else:
-            self.draft.take(tree, await asyncio.to_thread(Look.at, tree, counts))
-        self._drawn()
-
-    def _drawn(self) -> None:
+            return
+        look = await asyncio.to_thread(Look.at, tree, counts)
+        self.draft.take(tree, look)
         self.busy = False
-        self.sidebar.refresh()
-        self.main.refresh()
-        self.foot.refresh()
+        for part in (self.sidebar, self.main, self.foot):
+            part.refresh()
 
     # How it is made.
 

@@ -54,7 +54,7 @@ class Profile:
 def profile(table: Table, name: str) -> Profile:
     """Count a column of a table."""
     series, column = unpatterned(table.column(name)).alias("value"), Column(name, na=table.na)
-    if series.dtype == pl.String and series.approx_n_unique() > _MANY:
+    if series.dtype == pl.String and int(series.approx_n_unique()) > _MANY:  # type: ignore[arg-type]
         return _long(table, series, column) or _short(table, series, column)
     return _short(table, series, column)
 

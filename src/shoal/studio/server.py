@@ -61,7 +61,7 @@ def _listener(port: int | None) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind(("127.0.0.1", each))
-            listener.listen()  # a browser that is quicker than the server waits, and is not refused
+            listener.listen()  # at once: a browser may be faster than the server
         except (OSError, OverflowError):
             listener.close()
             continue

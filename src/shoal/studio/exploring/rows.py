@@ -49,7 +49,10 @@ def show(page: Page, run: Run) -> None:
                     dict(_SIDES),
                     value=looks.get("side", "both"),
                     on_change=lambda event: look("side", event.value),
-                ).props('no-caps unelevated aria-label="What the cells show"').classes("segmented")
+                ).props(
+                    "no-caps unelevated toggle-color=chosen toggle-text-color=chosen "
+                    'aria-label="What the cells show"'
+                ).classes("segmented")
                 ui.switch(
                     "Groups together",
                     value=looks.get("grouped", False),
