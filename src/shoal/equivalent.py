@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from shlex import quote as shell
 from typing import Any
 
@@ -85,7 +85,10 @@ def _reading(options: ReadOptions) -> Iterator[str]:
 
 
 def python_snippet(recipe: Recipe) -> str:
-    """A few lines of Python that do what the recipe does."""
+    """A few lines of Python that do what the recipe does; by its file where arguments cannot say all."""
+    reading = replace(recipe.reading, na=())
+    if reading != ReadOptions() or recipe.delimiter or recipe.safe_csv or recipe.category_order:
+        return 'import shoal\n\nrelease = shoal.run(shoal.Recipe.from_toml("recipe.toml"))\n'
     lines = ["import shoal", "", "release = shoal.anonymize(", f"    {recipe.input!r},"]
     lines += [f"    {name}={value!r}," for name, value in _arguments(recipe).items()]
     if recipe.trees:
