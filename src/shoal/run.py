@@ -334,27 +334,32 @@ def _hierarchies(recipe: Recipe, names: Sequence[str]) -> Mapping[str, Hierarchy
 
 
 def _complete_rows(recipe: Recipe, table: Table, columns: Mapping[str, Column]) -> NDArray[np.int64] | None:
-    """The rows that take part, after the recipe's policy on missing values."""
-    if recipe.missing == "category":
-        return None
-    missing = {
-        name: missing_rows(table.column(name), columns.get(name, Column(name))) for name in table.names
-    }
-    incomplete = [name for name, mask in missing.items() if mask.any()]
-    if not incomplete:
-        return None
-    if recipe.missing == "error":
-        first = incomplete[0]
-        raise InputError(
-            f"{table.origin}: values are missing in {quote(incomplete)}, first in row "
-            f"{int(np.argmax(missing[first])) + 1} of '{first}'; take --missing category or drop to go on"
-        )
-    kept = np.flatnonzero(~np.logical_or.reduce([missing[name] for name in incomplete]))
-    if kept.size == 0:
-        raise InputError(
-            f"{table.origin}: every row has a missing value ({quote(incomplete)}), so none is left"
-        )
-    return kept
+    """The rows that take part, after the recipe's policy on missing values.
+
+    Without the rows that are dropped a column may have another type, under which more is missing.
+    """
+    rows: NDArray[np.int64] | None = None
+    while recipe.missing != "category":
+        lost = {
+            name: missing_rows(_of(table, name, rows), columns.get(name, Column(name)))
+            for name in table.names
+        }
+        lost = {name: mask for name, mask in lost.items() if mask.any()}
+        if not lost:
+            break
+        if recipe.missing == "error":
+            first = next(iter(lost))
+            raise InputError(
+                f"{table.origin}: values are missing in {quote(lost)}, first in row "
+                f"{int(np.argmax(lost[first])) + 1} of '{first}'; take --missing category or drop to go on"
+            )
+        kept = np.flatnonzero(~np.logical_or.reduce(list(lost.values())))
+        if kept.size == 0:
+            raise InputError(
+                f"{table.origin}: every row has a missing value ({quote(lost)}), so none is left"
+            )
+        rows = kept if rows is None else rows[kept]
+    return rows
 
 
 def sensitive_codes(series: pl.Series, column: Column) -> tuple[NDArray[np.uint32], Scale]:

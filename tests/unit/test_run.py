@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shoal import anonymize
 from shoal.algorithms import Mondrian, mondrian
 from shoal.errors import GoalNotMet, InputError, OutputError, RecipeError
 from shoal.hierarchies import Hierarchy
@@ -427,3 +428,11 @@ def test_three_hundred_quasi_identifiers():
     report = run(Recipe(tuple(wide.columns), (KAnonymity(5),)), wide).report
     assert report.smallest_class >= 5
     assert report.classes >= 2
+
+
+def test_rows_are_dropped_for_what_is_missing_once_others_are():
+    """Found by the fuzzer: '02' makes its column text, where 'NA' is a value; without it, NA is missing."""
+    frame = pl.DataFrame({"code": ["1", "7", "1", "7", "NA", "02"], "s": ["x", "y", "x", "y", "x", None]})
+    release = anonymize(frame, quasi=["code"], sensitive=["s"], k=2, missing="drop")
+    assert release.report.dropped_rows == 2
+    assert release.frame["code"].to_list() == ["1", "7", "1", "7"]
