@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +24,7 @@ from shoal.studio.worker import ERRORS, RECIPE, REPORT, RESULT, TREE, TREES
 from shoal.table import read
 from shoal.verify import Verification, verify_table
 
+_GRACE = 5.0  # seconds for a process that was killed to end
 TAKEN = {RECIPE, REPORT, RESULT, TREES, TREE, ERRORS, ROWS, CLASSES, ATTACK_ERRORS}
 """Names in the folder of a run that no table may have."""
 
@@ -103,6 +105,12 @@ class Run:
             self._process.kill()
         if self.attack is not None:
             self.attack.cancel()
+
+    def gone(self) -> None:
+        """Wait until the process writes no more."""
+        if self._process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_GRACE)
 
     @property
     def process_id(self) -> int:

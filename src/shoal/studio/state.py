@@ -370,7 +370,9 @@ class Workspace:
     def close(self) -> None:
         """End all runs and remove all files."""
         for run in self.runs:
-            run.stop()
+            run.cancel()
+        for run in self.runs:
+            run.gone()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
