@@ -107,14 +107,8 @@ def released(
 ) -> Release:
     """Recode the table as an algorithm proposes, and let the verifier decide."""
     clock = clock or Clock(silent)
-    if (proposal.class_of[proposal.table.of_row] < 0).all():
-        raise GoalNotMet(
-            "the goal was not met: every row would be suppressed, so nothing is left to release; ask for "
-            "less, or take another algorithm"
-        )
     with clock("recode"):
-        recoding = Recoding.of(proposal, subject.problem.domains)
-        _check_suppressed(recipe, recoding)
+        recoding = recoding_of(recipe, subject, proposal)
         frame = _recode(recipe, table, subject, recoding)
     with clock("verify"):
         verification = _verified(recipe, subject, recoding, frame)
@@ -125,13 +119,21 @@ def released(
     return Release(frame, report, recipe, table, (frame, *others), recoding, subject.typed())
 
 
-def _check_suppressed(recipe: Recipe, recoding: Recoding) -> None:
-    """An algorithm that leaves out more rows than it may is wrong, whatever the rest is worth."""
+def recoding_of(recipe: Recipe, subject: Subject, proposal: Proposal) -> Recoding:
+    """The recoding that an algorithm proposes, if it leaves enough rows."""
+    if (proposal.class_of < 0).all():
+        raise GoalNotMet(
+            "the goal was not met: every row would be suppressed, so nothing is left to release; ask for "
+            "less, or take another algorithm"
+        )
+    recoding = Recoding.of(proposal, subject.problem.domains)
     hidden, rows = recoding.suppressed, recoding.table.rows
     if hidden > recipe.suppress * rows + 1e-9 and not _by_scheme(recipe):
+        # An algorithm that leaves out more than it may is wrong, whatever the rest is worth.
         raise InternalError(
             f"{hidden} of {rows} rows would be suppressed, and {recipe.suppress:g} of them may be"
         )
+    return recoding
 
 
 def inputs(recipe: Recipe, source: Path | None = None) -> list[Path]:

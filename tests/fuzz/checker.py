@@ -601,9 +601,9 @@ def _figures(asked: Asked, release: Release, rows: list[int], readings: dict[str
         1, abs(report["lower_bound"])
     ):
         yield f"optimal, but {report['lower_bound']} bounds {report['loss']['value']}"
-    bound = report["lower_bound"]
-    if bound is not None and bound > report["loss"]["value"] * (1 + EPS) + EPS:
-        yield f"the loss {report['loss']['value']} is below its bound {bound}"
+    bound, loss = report["lower_bound"], report["loss"]["value"]
+    if bound is not None and bound > loss + EPS * (1 + abs(loss)):  # negative weights make negative losses
+        yield f"the loss {loss} is below its bound {bound}"
     if (
         asked.render not in ("label", "interval")
         or asked.centre

@@ -42,6 +42,7 @@ from shoal.run import (
     inputs,
     known_columns,
     problem_of,
+    recoding_of,
     report_of,
     sensitive_codes,
     shortfall,
@@ -88,7 +89,7 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
             subject, packing = work.prepare(stream)
         with clock("search"):
             proposal = recipe.algorithm.search(subject.problem, on_progress)
-        recoding = Recoding.of(proposal, subject.problem.domains)
+        recoding = recoding_of(recipe, subject, proposal)
         released = _Released(recipe, stream, recoding, packing)
         with whole_path(output) as temporary:
             with clock("write"):

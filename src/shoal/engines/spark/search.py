@@ -17,13 +17,13 @@ from shoal.domain import Domain
 from shoal.engines.spark.coding import Coded, by_column, coupled
 from shoal.engines.spark.levels import Levels
 from shoal.engines.spark.workers import Goal, cell_columns
-from shoal.errors import GoalNotMet, RecipeError
+from shoal.errors import RecipeError
 from shoal.loss import LOSSES, ClassSize, Discernibility
 from shoal.parameters import name_of
 from shoal.recipe import Recipe
 from shoal.recoding import Cells, Proposal, Recoding
 from shoal.report import Report
-from shoal.run import Subject, report_of
+from shoal.run import Subject, recoding_of, report_of
 from shoal.table.formats import needs
 from shoal.verify import Verification
 
@@ -66,9 +66,7 @@ def on_driver(recipe: Recipe, coded: Coded, counted: Any, spark: Any, on_progres
     subject, different = coded.with_rows(coded.layout.coded(frame)), frame.height
     del frame
     proposal = recipe.algorithm.search(subject.problem, on_progress)
-    if (proposal.class_of < 0).all():
-        raise GoalNotMet("the goal was not met: every row would be suppressed, so nothing is left to release")
-    recoding = Recoding.of(proposal, subject.problem.domains)
+    recoding = recoding_of(recipe, subject, proposal)
     note = f"Spark counted the rows, and the driver searched {different:,} different ones"
     return Searched(subject, proposal, recoding, True, _by_class(recipe, coded, recoding, spark), note)
 
