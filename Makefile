@@ -28,7 +28,7 @@ demo: $(RUNTIME) ## anonymize the shipped table and show every step
 	@$(BIN)/shoal demo
 
 test: $(DEV) browser java ## run the tests; choose some with ARGS='-k mondrian'
-	@$(BIN)/pytest -q -n auto --dist loadgroup $(ARGS)
+	@$(BIN)/pytest -q -n auto $(ARGS)
 
 browser:
 	@tests/browser/install

@@ -13,6 +13,24 @@ settings.register_profile("shoal", deadline=None)
 settings.load_profile("shoal")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With several processes, what shares a cluster or a browser is run by one of them, and begun first."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            if nodeid.startswith("tests/spark/"):
+                return "spark"
+            return (
+                nodeid.partition("::")[0]
+                if nodeid.startswith(("tests/browser/", "tests/studio/"))
+                else nodeid
+            )
+
+    return Together(config, log)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of reference tables beside the checkout; tests that need it are skipped without it."""

@@ -22,12 +22,15 @@ GOALS = [
 ]
 # Exact search and evolution are for smaller tables, safepub takes no other model than its own, and
 # microaggregation no trees.
+# Those that go from row to row take long with such goals: they get one row in so many.
+EVERY = {"cluster": 4, "hilbert": 4}
 FORM_CLASSES = [name for name in ALGORITHMS if name not in ("mingen", "genetic", "safepub", "microaggregate")]
 
 
 @pytest.fixture(scope="module")
 def adult(shared_data):
     frame = pl.read_csv(shared_data / "adult" / "adult_9col.csv", separator=";", infer_schema=False)
+    assert frame.height == 30_162
     return frame.select(*QUASI, "occupation")
 
 
@@ -35,8 +38,9 @@ def adult(shared_data):
 @pytest.mark.parametrize("algorithm", FORM_CLASSES)
 def test_a_verified_release(adult, shared_data, algorithm, goal):
     columns = {"quasi": QUASI, "sensitive": ["occupation"]}
+    table = adult.gather_every(EVERY.get(algorithm, 1))
     release = shoal.anonymize(
-        adult,
+        table,
         k=5,
         models=[goal],
         algorithm=algorithm,
@@ -46,7 +50,7 @@ def test_a_verified_release(adult, shared_data, algorithm, goal):
     again = shoal.verify(release.frame, k=5, models=[goal], **columns)
     assert again.holds
     assert again.models == release.report.models
-    assert (again.rows, again.smallest_class >= 5) == (30_162, True)
+    assert (again.rows, again.smallest_class >= 5) == (table.height, True)
     # A curve knows nothing of sensitive values: where every class must have all of them, it ends with one. As
     # do levels of whole columns: without suppressed rows none but the highest will do, as the lattice proves.
     coarse = algorithm in ("hilbert", "lattice", "datafly", "samarati")

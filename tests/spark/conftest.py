@@ -33,10 +33,9 @@ SETTINGS = {
 
 
 def pytest_collection_modifyitems(items):
-    """All tests with a cluster run in one process, which has it; without Java none do."""
+    """Without Java none of these tests can run."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("spark"))
             for left in ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"):
                 item.add_marker(pytest.mark.filterwarnings(left))  # Spark leaves sockets to be collected
             if JAVA is None:
