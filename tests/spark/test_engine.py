@@ -93,7 +93,7 @@ def test_every_kind_of_column_and_of_missing_value(spark, tmp_path):
     }
     expected = shoal.anonymize(tmp_path / "people.parquet", **settings)
     frame = spark.read.parquet(str(tmp_path / "people.parquet"))
-    for rows in (4000, 1500):
+    for rows in (4000, 2500):
         release = shoal.spark.anonymize(frame, **settings, driver_rows=rows)
         assert by_row(release.frame).equals(expected.frame)
         assert release.report.warnings == expected.report.warnings
