@@ -126,7 +126,7 @@ def test_the_loss_that_was_asked_for_is_reported(source):
 @pytest.mark.parametrize("threads", [1, 2, 4])
 @pytest.mark.parametrize("algorithm", [Mondrian(), Mondrian("relaxed", "nearest"), Mondrian(cut="classic")])
 def test_the_same_bytes_whatever_the_threads(tmp_path, monkeypatch, threads, algorithm):
-    monkeypatch.setattr(mondrian, "_SHARE", 16)  # many parts, so that threads do get in each other's way
+    monkeypatch.setattr(mondrian, "SHARE", 16)  # many parts, so that threads do get in each other's way
     table = people(500, seed=1)
     written = []
     for number in (1, threads):
