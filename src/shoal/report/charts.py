@@ -11,7 +11,7 @@ from shoal.report.svg import Bar, Stack
 from shoal.report.tallies import MISSING, OTHERS, ClassSizes, Closeness, Distribution, Levels
 from shoal.report.words import counted, share
 
-MOST_COLUMNS = 40
+MOST_COLUMNS, MOST_SENSITIVE = 40, 8
 BEFORE_AFTER = (("before", "before"), ("after", "after"))
 
 

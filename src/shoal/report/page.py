@@ -19,6 +19,7 @@ from shoal.report.audit import checksums_table, embedded, record
 from shoal.report.charts import (
     BEFORE_AFTER,
     MOST_COLUMNS,
+    MOST_SENSITIVE,
     closeness_chart,
     costliest,
     curve_chart,
@@ -38,7 +39,6 @@ from shoal.report.tallies import (
 )
 from shoal.report.words import chance, counted, limits, listed, meaning, not_covered, share, summary
 
-_MOST_SENSITIVE = 8
 _LONGEST = 160  # characters of a cell in an excerpt
 # A browser that is told so fetches nothing and runs nothing, whatever stands in a cell.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -248,9 +248,9 @@ def _sensitive(report: Report, evidence: Evidence) -> Iterator[str]:
         "that is to the whole release, the less is learned. A distance of 0 means alike, 1 as different "
         "as can be."
     )
-    for name in report.sensitive[:_MOST_SENSITIVE]:
+    for name in report.sensitive[:MOST_SENSITIVE]:
         yield closeness_chart(closeness(evidence, name))
-    if rest := len(report.sensitive) - _MOST_SENSITIVE:
+    if rest := len(report.sensitive) - MOST_SENSITIVE:
         yield _note(f"{rest} further sensitive columns are not drawn.") if rest > 0 else ""
 
 

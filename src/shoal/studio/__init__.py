@@ -7,6 +7,7 @@
     state.py        Workspace: all that the user opened, chose and ran; on the server, one per studio
     running.py      Run: a process of its own per run, its progress, its files (`Run.report`, `Run.figures`)
     worker.py       what that process does; figures.py counts what pages show of a run beyond its report
+    process.py      Process: how the studio starts, hears and ends what runs beside it
     profile.py      what the head of a column shows
     presets.py      goals in plain words
     page.py         Page: what a step gets; `page.workspace`, `page.changed()`, `page.go("run")`

@@ -5,16 +5,14 @@ The page starts an `Attack` and looks at it from time to time; it stays awake, a
 
 from __future__ import annotations
 
-import asyncio
-import json
 import sys
 import threading
-from asyncio.subprocess import PIPE, Process
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from shoal.errors import ShoalError
+from shoal.studio.process import Process
 from shoal.studio.worker import RECIPE, Teller, end_with_parent, say
 
 ATTACK_ERRORS = "attack-errors.txt"
@@ -40,37 +38,29 @@ class Attack:
     """`Attacks.to_dict`, each attack with its grade, once it is done."""
     _process: Process | None = field(default=None, repr=False)
 
-    async def run(self) -> None:
-        """Carry it out."""
+    def start(self) -> None:
+        """Begin."""
+        threading.Thread(target=self._carry_out, daemon=True).start()
+
+    def _carry_out(self) -> None:
         arguments = (str(self.folder), str(self.held_back), str(self.people))
-        with (self.folder / ATTACK_ERRORS).open("w") as errors:
-            self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "shoal.studio.attacking", *arguments),
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=errors,
-                limit=1 << 24,
-                start_new_session=True,  # Ctrl-C is for the studio
-            )
+        errors = self.folder / ATTACK_ERRORS
+        self._process = Process("shoal.studio.attacking", *arguments, errors=errors)
         if self.state == "cancelled":
-            self._kill()
-        assert self._process.stdout is not None
-        async for line in self._process.stdout:
-            self._hear(json.loads(line))
-        code = await self._process.wait()
+            self._process.kill()
+        for told in self._process.said():
+            self._hear(told)
+        code = self._process.exit_code()
         if self.state == "running":
-            self.state = "done" if self.found else "failed"
             self.error = self.error or ("" if self.found else f"the attack broke off (exit code {code})")
+            self.state = "done" if self.found else "failed"
 
     def cancel(self) -> None:
         """Break off."""
         if self.state == "running":
             self.state = "cancelled"
-            self._kill()
-
-    def _kill(self) -> None:
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
+            if self._process is not None:
+                self._process.kill()
 
     def _hear(self, told: dict[str, Any]) -> None:
         self.doing, self.done = told.get("doing", self.doing), told.get("done", self.done)

@@ -14,12 +14,11 @@ from shoal.studio.insight import explored
 
 
 def figures(release: Release) -> dict[str, Any]:
-    """Risks before and after, and how many rows look alike."""
+    """Risks before and after, and what Explore shows."""
     evidence = release.report.evidence
     assert evidence is not None
     return {
         "before": asdict(evidence.before.risk()),
         "after": asdict(evidence.after.risk()),
-        "curves": {"before": evidence.before.curve(), "after": evidence.after.curve()},
         "explore": explored(release),
     }

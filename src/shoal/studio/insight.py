@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.report.charts import (
+    MOST_SENSITIVE,
     closeness_chart,
     costliest,
     curve_chart,
@@ -30,7 +31,6 @@ from shoal.table import Table, as_text
 from shoal.table.frames import unpatterned
 
 ROWS, CLASSES = "explored-rows.parquet", "explored-classes.parquet"
-_MOST_SENSITIVE = 8
 
 Side = Literal["both", "after", "before"]
 
@@ -48,7 +48,7 @@ def explored(release: Release) -> dict[str, Any]:
         "curve": curve_chart(evidence.before, evidence.after),
         "levels": levels_chart(list(levels(evidence, names))),
         "columns": [(each.name, distribution_chart(each)) for each in distributions(evidence, names)],
-        "sensitive": [closeness_chart(closeness(evidence, n)) for n in report.sensitive[:_MOST_SENSITIVE]],
+        "sensitive": [closeness_chart(closeness(evidence, n)) for n in report.sensitive[:MOST_SENSITIVE]],
     }
 
 

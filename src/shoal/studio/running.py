@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -20,11 +17,11 @@ from shoal.recipe import Recipe
 from shoal.run import known_to_all
 from shoal.studio.attacking import ATTACK_ERRORS, Attack
 from shoal.studio.insight import CLASSES, ROWS
+from shoal.studio.process import Process
 from shoal.studio.worker import ERRORS, RECIPE, REPORT, RESULT, TREE, TREES
 from shoal.table import read
 from shoal.verify import Verification, verify_table
 
-_GRACE = 5.0  # seconds for a process that was killed to end
 TAKEN = {RECIPE, REPORT, RESULT, TREES, TREE, ERRORS, ROWS, CLASSES, ATTACK_ERRORS}
 """Names in the folder of a run that no table may have."""
 
@@ -58,7 +55,7 @@ class Run:
     """What an outsider finds in the released files, by their names; empty until they are looked at."""
     after: Run | None = field(default=None, repr=False)
     """The run that this one waits for."""
-    _process: subprocess.Popen[str] | None = field(default=None, repr=False)
+    _process: Process | None = field(default=None, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def start(self, tables: Mapping[str, Path]) -> None:
@@ -74,48 +71,35 @@ class Run:
             process = self._spawn(tables)
         self._listen(process)
 
-    def _spawn(self, tables: Mapping[str, Path]) -> subprocess.Popen[str]:
+    def _spawn(self, tables: Mapping[str, Path]) -> Process:
         self.folder.mkdir(parents=True)
         # Links, so that the run sees the very folder that 'shoal run' of the exported recipe would.
         for name, path in tables.items():
             (self.folder / name).symlink_to(path.resolve())
         (self.folder / RECIPE).write_text(self.recipe.to_toml(), "utf-8")
         self.state, self.doing = "running", "starting"
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "shoal.studio.worker", str(self.folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=(self.folder / ERRORS).open("w"),
-            text=True,
-            encoding="utf-8",
-            start_new_session=True,  # Ctrl-C is for the studio, which ends its runs itself
-        )
+        self._process = Process("shoal.studio.worker", str(self.folder), errors=self.folder / ERRORS)
         return self._process
 
     def cancel(self) -> None:
-        """Break off."""
+        """Break off, and an attack on it as well."""
         with self._lock:
             if self.state in ("waiting", "running"):
                 self.state = "cancelled"
-                self.stop()
-
-    def stop(self) -> None:
-        """End the process, if there is one."""
-        if self._process is not None and self._process.poll() is None:
-            self._process.kill()
-        if self.attack is not None:
+                if self._process is not None:
+                    self._process.kill()
+        if self.attack is not None:  # which comes once the run is done
             self.attack.cancel()
 
     def gone(self) -> None:
         """Wait until the process writes no more."""
         if self._process is not None:
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(_GRACE)
+            self._process.gone()
 
     @property
     def process_id(self) -> int:
         """The process that it runs in."""
-        return 0 if self._process is None else self._process.pid
+        return 0 if self._process is None else self._process.id
 
     def _releases(self) -> list[Path]:
         assert self.recipe.output is not None
@@ -144,15 +128,13 @@ class Run:
         made = [*self._releases(), self.folder / REPORT, self.folder / RECIPE, self.folder / TREES]
         return {path.name: path for path in made if path.exists()}
 
-    def _listen(self, process: subprocess.Popen[str]) -> None:
+    def _listen(self, process: Process) -> None:
         begin, failed = monotonic(), ""
-        assert process.stdout is not None
-        for line in process.stdout:
-            told = _told(line)
+        for told in process.said():
             failed = told.get("error", failed)
             self._hear(told)
             self.seconds = monotonic() - begin
-        code = process.wait()
+        code = process.exit_code()
         self.seconds = monotonic() - begin
         if self.state == "cancelled":
             return
@@ -186,11 +168,3 @@ class Run:
             f"This is a bug in Shoal{why}. The table and all settings are still here: choose another "
             "algorithm or goal and run again, and please report it with the recipe."
         )
-
-
-def _told(line: str) -> dict[str, Any]:
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}

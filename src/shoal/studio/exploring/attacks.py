@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nicegui import background_tasks, ui
+from nicegui import ui
 
 from shoal.studio import theme
 from shoal.studio.attacking import HELD_BACK, PEOPLE, Attack
@@ -80,7 +80,7 @@ def _start(page: Page, run: Run, section: Any) -> None:
         def start() -> None:
             looks["attack"] = way.value
             run.attack = Attack(run.folder, float(way.value), int(people.value or PEOPLE))
-            background_tasks.create(run.attack.run(), name="attack")
+            run.attack.start()
             page.workspace.changed(page.id)
             section.refresh()
 

@@ -1,0 +1,57 @@
+"""Processes of the studio: each says on standard output what it does, a line of JSON each (`worker.say`)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+_GRACE = 5.0  # seconds for a process that was killed to end
+
+
+class Process:
+    """``python -m MODULE ARGUMENTS``; what it writes to standard error goes to a file."""
+
+    def __init__(self, module: str, *arguments: str, errors: Path) -> None:
+        with errors.open("w") as stream:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", module, *arguments],
+                stdin=subprocess.PIPE,  # which ends with the studio, and so does the process
+                stdout=subprocess.PIPE,
+                stderr=stream,
+                text=True,
+                encoding="utf-8",
+                start_new_session=True,  # Ctrl-C is for the studio, which ends its processes itself
+            )
+
+    @property
+    def id(self) -> int:
+        """Its number."""
+        return self._process.pid
+
+    def said(self) -> Iterator[dict[str, Any]]:
+        """What it says, until it ends."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            with suppress(ValueError):
+                found = json.loads(line)
+                if isinstance(found, dict):
+                    yield found
+
+    def exit_code(self) -> int:
+        """How it ended, once it has."""
+        return self._process.wait()
+
+    def kill(self) -> None:
+        """End it, unless it has."""
+        if self._process.poll() is None:
+            self._process.kill()
+
+    def gone(self) -> None:
+        """Wait until it writes no more."""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_GRACE)
