@@ -7,11 +7,12 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from shoal.engines import outofcore
+import polars as pl
+
 from shoal.errors import InputError, OutputError, RecipeError
 from shoal.recipe import Recipe
 from shoal.table import check_streamable
-from shoal.table.formats import by_suffix, needs, sniff
+from shoal.table.formats import by_suffix, sniff
 
 _SHARE = 0.7  # of the memory there is may be filled
 _CELL = 36  # bytes that a run in memory takes for a cell of a Parquet file, measured on the sample
@@ -31,6 +32,8 @@ def fitted(recipe: Recipe, source: object) -> tuple[Recipe, str | None]:
         return recipe, None
     sizes = f"the table would take about {needed / 1e9:.1f} GB of memory, and {there / 1e9:.1f} GB are free"
     limited = replace(recipe, memory=f"{max(int(there * _SHARE / 1e6), 1)}MB")
+    from shoal.engines import outofcore  # noqa: PLC0415  few tables are so large
+
     try:
         outofcore.check(limited)
         check_streamable(Path(str(limited.output)))
@@ -46,10 +49,10 @@ def _estimate(path: Path) -> int:
     format, compression = sniff(path) if by_suffix(path)[0] != "excel" else ("excel", None)
     if format == "parquet":
         try:
-            found = needs("pyarrow.parquet", "shoal[scale]").read_metadata(path)
-        except (InputError, OSError, ValueError):  # not to be read: the reader says so better
+            found = pl.scan_parquet(path, glob=False)
+            return int(found.select(pl.len()).collect().item()) * len(found.collect_schema()) * _CELL
+        except (OSError, pl.exceptions.PolarsError):  # not to be read: the reader says so better
             return 0
-        return int(found.num_rows) * int(found.num_columns) * _CELL
     return 0 if compression or format != "text" else path.stat().st_size * _TEXT
 
 

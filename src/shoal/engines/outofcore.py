@@ -19,15 +19,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.algorithms import ALGORITHMS, Auto, Hilbert, Lattice, Mondrian, Peel, Progress, silent
+from shoal.algorithms import Progress, silent
 from shoal.encoding import encode
+from shoal.engines.counted import check_counted
 from shoal.engines.packing import Packing
 from shoal.engines.recount import Recount
 from shoal.errors import GoalNotMet, InputError, InternalError, OutputError, RecipeError
 from shoal.files import scratch_folder, whole_path
 from shoal.frequency import CodedRows
-from shoal.parameters import byte_count, name_of
-from shoal.privacy import Scale, population_of
+from shoal.parameters import byte_count
+from shoal.privacy import Scale
 from shoal.recipe import Recipe
 from shoal.recoding import Recoding
 from shoal.run import (
@@ -59,7 +60,7 @@ from shoal.table import (
     write_batches,
     written_as,
 )
-from shoal.table.formats import check_unchanged, needs, state_of, unchanged
+from shoal.table.formats import needs, unchanged
 from shoal.table.frames import unpatterned
 from shoal.verify import Verification
 
@@ -81,8 +82,7 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
     duckdb = needs("duckdb", "shoal[scale]")
     check_writable(output, inputs(recipe, path))
     check_streamable(output)
-    before = state_of(path)
-    with scratch_folder(output) as folder, unchanged(path), _explained(duckdb, output):
+    with scratch_folder(output) as folder, unchanged(path) as check_input, _explained(duckdb, output):
         work = _Work(recipe, folder, duckdb)
         with clock("read"):
             stream = open_stream(path, recipe.reading)
@@ -97,7 +97,7 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
                 write_batches(released.batches(work.keys), temporary, form)
             with clock("verify"):
                 found = work.verify(temporary, form, stream, subject, released)
-            check_unchanged(path, before)
+            check_input()
     report = report_of(recipe, stream.rows, subject, proposal, recoding, found)
     report = replace(
         report,
@@ -122,18 +122,9 @@ def check(recipe: Recipe) -> None:
     """Refuse what takes the rows in memory."""
     if recipe.output is None:
         raise RecipeError("with a memory limit the release is written as it is made: name an output")
-    algorithm = recipe.algorithm
-    relaxed = isinstance(algorithm, Mondrian) and algorithm.mode == "relaxed"
-    if relaxed or not isinstance(algorithm, Auto | Hilbert | Lattice | Mondrian | Peel):
-        name = "mondrian(mode=relaxed)" if relaxed else name_of(ALGORITHMS, algorithm)
-        raise RecipeError(
-            f"{name} looks at every row by itself, which takes them all in memory; with a memory limit there "
-            "are auto, hilbert, lattice, mondrian (strict) and peel"
-        )
-    if recipe.missing != "category":
-        raise RecipeError(f"with a memory limit missing is 'category', not '{recipe.missing}'")
-    if population_of(recipe.models) is not None:
-        raise RecipeError("models that compare with a population need the table in memory: leave memory out")
+    check_counted(
+        recipe, "with a memory limit", "which takes them all in memory", "in memory: leave memory out"
+    )
     check_rendering(recipe)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -123,24 +123,26 @@ def _unzstd(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 @contextmanager
-def unchanged(path: Path) -> Iterator[None]:
-    """Raise an InputError if the file is another one at the end: what was read is then neither of the two."""
-    before = state_of(path)
+def unchanged(path: Path) -> Iterator[Callable[[], None]]:
+    """Raise an InputError if the file is another one at the end: what was read is then neither of the two.
+
+    What it lends asks the same earlier, for those who must know before they go on.
+    """
+    before = _state(path)
+
+    def check() -> None:
+        if _state(path) != before:
+            raise InputError(f"{path} changed while it was read; run again once nobody writes to it")
+
     try:
-        yield
+        yield check
     except Exception:
-        check_unchanged(path, before)
+        check()
         raise
-    check_unchanged(path, before)
+    check()
 
 
-def check_unchanged(path: Path, before: tuple[int, ...]) -> None:
-    """Raise an InputError if the file is not in the state that it was in before."""
-    if state_of(path) != before:
-        raise InputError(f"{path} changed while it was read; run again once nobody writes to it")
-
-
-def state_of(path: Path) -> tuple[int, ...]:
+def _state(path: Path) -> tuple[int, ...]:
     """What tells a file from what it was."""
     with explained(path):
         found = path.stat()

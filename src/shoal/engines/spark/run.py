@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.algorithms import ALGORITHMS, Auto, Hilbert, Lattice, Mondrian, Peel, Progress, silent
+from shoal.algorithms import Progress, silent
+from shoal.engines.counted import check_counted
 from shoal.engines.frames import is_spark_frame
 from shoal.engines.spark import recount
 from shoal.engines.spark.coding import Coded
@@ -21,8 +22,6 @@ from shoal.engines.spark.search import Searched, level_by_level, on_driver, smal
 from shoal.engines.spark.session import explained, session, session_of
 from shoal.engines.spark.source import Source, of_frame, of_path, path_of
 from shoal.errors import GoalNotMet, InputError, RecipeError
-from shoal.parameters import name_of
-from shoal.privacy import population_of
 from shoal.recipe import Recipe
 from shoal.run import Clock, Release, check_rendering, shortfall
 from shoal.table import Origin
@@ -54,18 +53,7 @@ class SparkRelease(Release):
 
 def check(recipe: Recipe) -> None:
     """Refuse what a cluster cannot do as one machine does."""
-    algorithm = recipe.algorithm
-    relaxed = isinstance(algorithm, Mondrian) and algorithm.mode == "relaxed"
-    if relaxed or not isinstance(algorithm, Auto | Hilbert | Lattice | Mondrian | Peel):
-        name = "mondrian(mode=relaxed)" if relaxed else name_of(ALGORITHMS, algorithm)
-        raise RecipeError(
-            f"{name} looks at every row by itself, which no cluster shares out; with Spark there are auto, "
-            "hilbert, lattice, mondrian (strict) and peel"
-        )
-    if recipe.missing != "category":
-        raise RecipeError(f"with Spark missing is 'category', not '{recipe.missing}'")
-    if population_of(recipe.models) is not None:
-        raise RecipeError("models that compare with a population need the table on one machine")
+    check_counted(recipe, "with Spark", "which no cluster shares out", "on one machine")
     if recipe.safe_csv:
         raise RecipeError("--safe-csv is about delimited text, and Spark writes Parquet")
     if recipe.output is not None:
