@@ -1,5 +1,7 @@
 """--engine spark: what is refused before a cluster is looked for."""
 
+import os
+
 import pytest
 
 GOAL = ("-q", "age,sex,zip", "-s", "illness", "--identifier", "name", "-k", 3, "--engine", "spark")
@@ -31,11 +33,13 @@ def test_a_master_without_spark(shoal, people):
     assert "it goes with engine 'spark'" in said
 
 
-def test_without_java(shoal, people, monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    said = shoal.fails(2, "anonymize", people, *GOAL, "-o", "r.parquet")
-    assert "Spark runs on Java 17 or newer, and there is none on the PATH" in said
+def test_without_java(process, people, tmp_path):
+    pytest.importorskip("pyspark")
+    without = {name: value for name, value in os.environ.items() if name not in ("PATH", "JAVA_HOME")}
+    done = process("anonymize", people, *GOAL, "-o", "r.parquet", env={**without, "PATH": ""})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Spark runs on Java 17 or newer, and there is none on the PATH" in done.stderr
+    assert list(tmp_path.iterdir()) == [people]
 
 
 def test_with_an_old_spark(shoal, people, monkeypatch):

@@ -141,6 +141,13 @@ def test_a_column_that_is_not_touched_keeps_its_type(spark):
     release.unpersist()
 
 
+def test_a_relative_name_is_in_the_folder_of_python_not_of_java(frame, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    release = shoal.spark.anonymize(frame, **ROLES, k=5, algorithm="mondrian", output="r.parquet")
+    assert release.frame.count() == pl.scan_parquet("r.parquet/*.parquet").select(pl.len()).collect().item()
+    assert [path.name for path in tmp_path.iterdir()] == ["r.parquet"]
+
+
 def test_a_failed_job_leaves_nothing(spark, frame, tmp_path):
     from pyspark.sql import functions as f
 

@@ -184,6 +184,6 @@ def test_ctrl_c_ends_runs_and_removes_what_was_uploaded(hand):
     uploads = Path(folder).parents[1]
     assert uploads.name.startswith("shoal-studio-")
     code, said = hand.server.stop()
-    assert (code, "Traceback" in said) == (130, False)
+    assert (code, "Traceback" in said) == (130, False), said
     hand.until(lambda: not Path(f"/proc/{process}").exists(), "the end of the run")
     assert not uploads.exists()

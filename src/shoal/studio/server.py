@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import socket
 import webbrowser
@@ -34,7 +35,12 @@ def serve(
 ) -> None:
     """Run the studio until the process ends; ``at_exit`` is told what to do then."""
     workspace = Workspace()
-    at_exit(workspace.close)
+
+    def end() -> None:
+        logging.disable()  # pages that are still open will miss the files, of which nobody needs to hear
+        workspace.close()
+
+    at_exit(end)
     try:
         if file is not None:
             workspace.take(workspace.load(file))

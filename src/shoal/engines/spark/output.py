@@ -26,6 +26,11 @@ def check_output(path: str) -> None:
     check_target(target)
 
 
+def address(path: str | Path) -> str:
+    """A path as all of Spark understands it, whose own folder and file system may be others than ours."""
+    return path if isinstance(path, str) and "://" in path else f"file://{Path(path).resolve()}"
+
+
 @contextmanager
 def committed(spark: Any, path: str) -> Iterator[str]:
     """Lend a place beside ``path``; what is written there takes its place at the end, or is removed."""
@@ -35,7 +40,7 @@ def committed(spark: Any, path: str) -> Iterator[str]:
             yield temporary
     else:
         with whole_path(path) as local:
-            yield f"file://{local}"
+            yield address(local)
 
 
 @contextmanager

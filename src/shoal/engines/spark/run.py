@@ -17,7 +17,7 @@ from shoal.engines.counted import check_counted
 from shoal.engines.frames import is_spark_frame
 from shoal.engines.spark import recount
 from shoal.engines.spark.coding import Coded
-from shoal.engines.spark.output import check_output, committed
+from shoal.engines.spark.output import address, check_output, committed
 from shoal.engines.spark.search import Searched, level_by_level, on_driver, small
 from shoal.engines.spark.session import explained, session, session_of
 from shoal.engines.spark.source import Source, of_frame, of_path, path_of
@@ -108,7 +108,7 @@ class _Run:
             else:
                 with self.clock("write"):
                     found, sizes = _written(frame, recipe.output, check)
-                frame = self.spark.read.parquet(recipe.output)
+                frame = self.spark.read.parquet(address(recipe.output))
             report = replace(searched.report(recipe, found, sizes), seconds=self.clock.seconds())
             recoding = searched.recoding if searched.exact else None
             typed, held = searched.subject.typed(), tuple(self.held)

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from shoal.engines.spark.output import address
 from shoal.errors import InputError, RecipeError, quote
 from shoal.table import Origin, ReadOptions, Table, open_stream
 from shoal.table.formats import needs, sniff
@@ -75,7 +76,7 @@ def of_path(spark: Any, path: Path, options: ReadOptions) -> Source:
     """A Parquet file, a folder of them, or delimited text."""
     if not path.exists():
         raise InputError(f"{path}: no such file")
-    where = f"file://{path.resolve()}"
+    where = address(path)
     form, compression = ("parquet", None) if path.is_dir() else sniff(path)
     if form not in ("text", "parquet") or compression is not None:
         raise InputError(
