@@ -153,10 +153,10 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
         from shoal.engines import outofcore  # noqa: PLC0415
 
         release = outofcore.run(fitting, source, on_progress)
-    return release if why is None else _told(release, why)
+    return release if why is None else noted(release, why)
 
 
-def _told(release: Release, why: str) -> Release:
+def noted(release: Release, why: str) -> Release:
     """A release whose report says why its engine was taken."""
     return replace(release, report=replace(release.report, notes=(*release.report.notes, why)))
 

@@ -161,7 +161,7 @@ def anonymize(
     from dataclasses import replace
     from time import perf_counter
 
-    from shoal.api import check_engine, goal
+    from shoal.api import check_engine, goal, noted
     from shoal.api import run as run_recipe
     from shoal.cli import arguments as a
     from shoal.cli.screen import progress, show
@@ -208,7 +208,8 @@ def anonymize(
     with progress(quiet) as on_progress:
         on_progress("read", 0.0)
         begin = perf_counter()
-        whole = not on_cluster and (report is not None or fitted(draft, input)[0].memory is None)
+        fitting, why = fitted(draft, input) if report is None else (draft, None)  # a page needs all rows
+        whole = not on_cluster and fitting.memory is None
         table = read(input, draft.reading) if whole else outline(input, draft.reading)
         seconds = perf_counter() - begin
         role = a.roles_of(table, roles, quasi, sensitive, identifier, plain)
@@ -223,6 +224,8 @@ def anonymize(
         )
         with _left_at_once(on_cluster):
             release = run_recipe(recipe, table if whole else input, on_progress)
+    if whole and why is not None:  # of a table that has been read the run cannot know it
+        release = noted(release, why)
     if recipe_out:
         with whole_file(recipe_out) as stream:
             stream.write(recipe.to_toml(recipe_out.parent).encode())

@@ -4,6 +4,8 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.cli import command
+from shoal.cli.process import attempt
 from shoal.engines import choice
 
 ROLES = {"quasi": ["age", "sex"], "identifier": ["name"], "k": 3, "algorithm": "mondrian"}
@@ -63,3 +65,14 @@ def test_a_frame_is_in_memory_already(table, little_memory):
 
 def test_the_memory_there_is():
     assert 1 << 20 < choice._available() < 1 << 60
+
+
+@pytest.mark.parametrize(
+    ("more", "says"), [((), "the rows stay on disk"), (("-a", "cluster"), "taken whole")]
+)
+def test_the_command_line_says_so_too(table, more, says, capsys, monkeypatch):
+    monkeypatch.setattr(choice, "_estimate", lambda path: 1 << 50)
+    roles = ("-q", "age,sex", "--identifier", "name", "-k", "3")
+    line = ("anonymize", str(table / "t.csv"), *roles, *more, "-o", str(table / "r.csv"))
+    assert attempt(command, line) == (0, "")
+    assert says in " ".join(capsys.readouterr().out.split())
