@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from shoal.samples import write_sample
+
 EVIL = "<script>window.hacked = 1</script>"
 WORSE = "<img src=x onerror='window.hacked = 1'>"
 
@@ -49,10 +51,15 @@ def sample_at_goal(hand) -> None:
     hand.sees("What the table has now")
 
 
-def slow_run(hand) -> None:
-    """A run that would take minutes."""
+def advanced(hand) -> None:
+    """Unfold every dial, unless that was done before."""
     if "Measure and release" not in hand.text():
         hand.unfold("Advanced")
+
+
+def slow_run(hand) -> None:
+    """A run that would take minutes."""
+    advanced(hand)
     hand.choose("Algorithm", "genetic")
     hand.sees("generations")
     hand.type("generations", "1000000")
@@ -174,6 +181,32 @@ def test_a_goal_out_of_reach_is_said_in_words(hand):
     hand.press("On to the run")
     hand.press("Start a run")
     hand.sees("k = 6000, but the table has 5000 rows")
+
+
+def test_a_population_is_uploaded_and_taken(hand, tmp_path):
+    people = tmp_path / "everybody.csv"
+    write_sample("hospital", people, 8000)
+    sample_at_goal(hand)
+    advanced(hand)
+
+    def none_left() -> bool:
+        models = hand.driver.find_elements("xpath", "//button[contains(., 'Remove')]")
+        if models:
+            models[0].click()
+        return not models
+
+    hand.until(none_left, "a goal without models")
+    hand.choose("Add a model", "k-map")
+    hand.sees("Table of the population")
+    hand.type("k", "5")
+    hand.give(people)
+    hand.until(lambda: hand.field("population").get_attribute("value") == people.name, "the name of the file")
+    hand.press("On to the run")
+    hand.press("Start a run")
+    hand.press("Explore the result")
+    hand.open("release")
+    hand.sees("Every promise holds")
+    assert "everybody.csv" in hand.text()  # in the command
 
 
 def test_ctrl_c_ends_runs_and_removes_what_was_uploaded(hand):

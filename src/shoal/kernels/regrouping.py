@@ -583,7 +583,8 @@ def _cross(
     for _ in range(1 + below(state, 1 + int(10 * mutation))):
         if division.of[row] >= 0 and division.size[division.of[row]] <= _LONG:
             loose = _dissolve(division, scratch, division.of[row], loose)
-        row = matter.near[row, below(state, matter.near.shape[1])]
+        if matter.near.shape[1] > 0:  # a row that is the only one has no neighbours
+            row = matter.near[row, below(state, matter.near.shape[1])]
     if not _house(matter, division, scratch, loose, state):
         return False
     _settle(matter, division, scratch, visits, state)

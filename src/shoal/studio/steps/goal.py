@@ -242,19 +242,20 @@ def _models(page: Page) -> None:
             theme.text(words_of(MODELS[chosen.name]), "soft small")
             form(MODELS[chosen.name], chosen.values, _changing(page, at), known)
             if "population" in (dial.name for dial in dials(MODELS[chosen.name])):
-                _population(page)
+                _population(page, at)
     add = ui.select(list(MODELS), label="Add a model", on_change=lambda event: _add(page, event.value))
     add.props("outlined dense options-dense").style("min-width: 240px; max-width: 320px")
 
 
-def _population(page: Page) -> None:
-    """A place for the table of everybody, which only an upload may name."""
+def _population(page: Page, at: int) -> None:
+    """A place for the table of everybody: a run reads what was uploaded, and no other file."""
 
     async def uploaded(event: events.UploadEventArguments) -> None:
         path = page.workspace.place(event.file.name)
         await event.file.save(path)
         page.workspace.others[path.name] = path
-        ui.notify(f"Name it as population: {path.name}", type="positive")
+        _changing(page, at)({**page.workspace.goal.models[at].values, "population": path.name})
+        page.changed()
 
     ui.upload(label="Table of the population", auto_upload=True, max_files=1, on_upload=uploaded).props(
         "flat bordered"
