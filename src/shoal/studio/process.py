@@ -43,8 +43,9 @@ class Process:
                     yield found
 
     def exit_code(self) -> int:
-        """How it ended, once it has."""
-        return self._process.wait()
+        """How it ended, once it has; its pipes are closed then."""
+        with self._process:
+            return self._process.wait()
 
     def kill(self) -> None:
         """End it, unless it has."""

@@ -209,7 +209,8 @@ class Workspace:
             raise InputError(str(error).replace(f"{path.parent}/", "")) from error
 
     def take(self, source: Source) -> None:
-        """Begin with another table."""
+        """Begin with another table, or with the same one read in another way."""
+        self._opened += 1  # runs get new folders
         for run in self.runs:
             run.cancel()
         self.source, self.profiles, self.proposals = source, {}, {}
@@ -242,7 +243,9 @@ class Workspace:
         }
 
     def choose(self, column: str, **what: Any) -> None:
-        """Change what is said of a column."""
+        """Change what is said of a column; a page of another table may still be open, and is not heard."""
+        if column not in self.choices:
+            return
         self.choices[column] = replace(self.choices[column], **what)
         if self.choices[column].role not in ("quasi", "sensitive"):
             self.trees.pop(column, None)
@@ -268,18 +271,22 @@ class Workspace:
         """What the table has as it is, by what is chosen, or why that cannot be said; None if not counted."""
         return self._now.get(self._question())
 
-    def count_now(self) -> None:
-        """Count that. May take long, so it has a thread of its own."""
-        source, question = self.source, self._question()
+    def counting_now(self) -> Callable[[], None]:
+        """What counts that: it may take long, has a thread, and must not look at what changes meanwhile."""
+        source, question, answers = self.source, self._question(), self._now
         quasi, sensitive = self.of_role("quasi"), self.of_role("sensitive")
-        if source is None or not quasi:
-            return
         known = {name: self.column(name) for name in sensitive}
-        try:
-            counts: Counts = count_classes(source.table, quasi, sensitive, known)
-            self._now[question] = Now(measures(counts), counts.size)
-        except ShoalError as error:
-            self._now[question] = str(error)
+
+        def count() -> None:
+            if source is None or not quasi:
+                return
+            try:
+                counts: Counts = count_classes(source.table, quasi, sensitive, known)
+                answers[question] = Now(measures(counts), counts.size)
+            except ShoalError as error:
+                answers[question] = str(error)
+
+        return count
 
     def _question(self) -> tuple[object, ...]:
         """All that the answer depends on."""

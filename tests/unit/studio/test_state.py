@@ -9,6 +9,7 @@ from shoal.errors import RecipeError
 from shoal.privacy import MODELS, KAnonymity
 from shoal.studio.dials import dials, words_of
 from shoal.studio.presets import PRESETS
+from shoal.studio.running import Run
 from shoal.studio.state import Now, Workspace, released_name, safe_name
 
 
@@ -63,14 +64,34 @@ def test_what_is_chosen_becomes_a_recipe(workspace):
     recipe = workspace.recipe()
     assert (recipe.quasi, recipe.sensitive, recipe.input) == (("age",), ("illness",), "people.csv")
     assert KAnonymity(5) in recipe.models
-    workspace.count_now()
+    workspace.counting_now()()
     now = workspace.known_now()
     assert isinstance(now, Now)
     assert (now.measures.k, now.below(8), now.below(9)) == (8, 0.0, 1.0)
     workspace.choose("illness", type="ordered")
     assert workspace.known_now() is None  # another question
-    workspace.count_now()
+    workspace.counting_now()()
     assert isinstance(workspace.known_now(), str)  # an order is missing, which is said and not raised
+
+
+def test_another_table_may_be_opened_while_one_is_counted(workspace):
+    work, source = workspace.counting_now(), workspace.source
+    workspace.take(source)
+    work()
+    workspace.choose("age", role="plain")  # of a page that has not heard of it yet
+    assert workspace.choices == {}
+    assert workspace.known_now() is None
+
+
+def test_a_table_that_is_read_again_has_new_folders_for_its_runs(workspace, monkeypatch):
+    monkeypatch.setattr(Run, "start", lambda run, tables: None)
+    goal = type(workspace.goal)(models=PRESETS["basic"].models(sensitive=False))
+    choices, folders = workspace.choices, []
+    for _ in range(2):
+        workspace.choices = choices
+        folders.append(workspace.start(goal).folder)
+        workspace.take(workspace.source)
+    assert len({*folders}) == 2
 
 
 def test_pages_learn_of_the_changes_of_others_only(workspace):

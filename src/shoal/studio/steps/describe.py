@@ -206,5 +206,5 @@ def _together(workspace: Workspace) -> None:
 
 def count_now(workspace: Workspace) -> None:
     """Count what the table has by what is chosen."""
-    work = lambda: workspace.once("now", workspace.count_now, lambda _: None, quiet=True)  # noqa: E731
+    work = lambda: workspace.once("now", workspace.counting_now(), lambda _: None, quiet=True)  # noqa: E731
     ui.timer(0.05, work, once=True)
