@@ -159,8 +159,10 @@ def table(counts: dict) -> str:
     outcomes = {**dict.fromkeys(names, 0), **counts["outcomes"]}
     rows = [("cases", counts["runs"]), *((names[kind], count) for kind, count in outcomes.items())]
     lines = ["| outcome | cases |", "| --- | ---: |", *(f"| {what} | {count:,} |" for what, count in rows)]
-    shares = ", ".join(f"`{name}` {n:,}" for name, (n, _) in sorted(counts["algorithms"].items()))
-    return "\n".join(lines) + f"\n\nBy algorithm: {shares}."
+    for by, of in (("algorithm", "algorithms"), ("way in", "doors")):
+        shares = ", ".join(f"`{name}` {n:,}" for name, (n, _) in sorted(counts[of].items()))
+        lines += ["", f"By {by}: {shares}."]
+    return "\n".join(lines)
 
 
 def show(case: Case) -> int:
