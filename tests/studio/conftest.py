@@ -97,6 +97,23 @@ class Hand:
 
         self.until(pressed, f"a button {words!r}")
 
+    def start_run(self) -> None:
+        """Press the button until the run is shown: a press is lost while a page draws itself anew."""
+
+        def shown() -> int:
+            return len(self.driver.find_elements(By.CSS_SELECTOR, "[data-run]"))
+
+        def begun() -> bool:
+            self.press("Start a run")
+            end = time.monotonic() + 10
+            while shown() == before and time.monotonic() < end:
+                time.sleep(0.1)
+            return shown() > before
+
+        self.until(lambda: "Start a run" in self.text(), "the step for runs")
+        before = shown()
+        self.until(begun, "a run")
+
     def give(self, file: Path) -> None:
         """Choose a file to upload."""
         self.until(

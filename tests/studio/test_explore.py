@@ -19,7 +19,7 @@ def run(hand, goal: str) -> None:
     hand.until(lambda: hand.pressed(goal), goal)
     hand.press("On to the run")
     done = hand.text().count("done and verified")
-    hand.press("Start a run")
+    hand.start_run()
     hand.until(lambda: hand.text().count("done and verified") > done, "a run")
 
 

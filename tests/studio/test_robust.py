@@ -64,7 +64,7 @@ def slow_run(hand) -> None:
     hand.sees("generations")
     hand.type("generations", "1000000")
     hand.press("On to the run")
-    hand.press("Start a run")
+    hand.start_run()
     hand.until(lambda: workers(hand.server), "a process")
 
 
@@ -109,7 +109,7 @@ def test_what_stands_in_a_cell_is_never_markup(hand, tmp_path):
     hand.press("Choose a goal")
     hand.sees("What the table has now")
     hand.press("On to the run")
-    hand.press("Start a run")
+    hand.start_run()
     hand.press("Explore the result")
     hand.sees("of the detail lost")
     hand.open("release")
@@ -179,7 +179,7 @@ def test_a_goal_out_of_reach_is_said_in_words(hand):
     sample_at_goal(hand)
     hand.type("people at least look alike in every group", "6000")
     hand.press("On to the run")
-    hand.press("Start a run")
+    hand.start_run()
     hand.sees("k = 6000, but the table has 5000 rows")
 
 
@@ -202,7 +202,7 @@ def test_a_population_is_uploaded_and_taken(hand, tmp_path):
     hand.give(people)
     hand.until(lambda: hand.field("population").get_attribute("value") == people.name, "the name of the file")
     hand.press("On to the run")
-    hand.press("Start a run")
+    hand.start_run()
     hand.press("Explore the result")
     hand.open("release")
     hand.sees("Every promise holds")
