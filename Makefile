@@ -17,39 +17,62 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test browser java check bench screenshots docs fuzz oldest audit wheel clean
+.PHONY: help demo quick test test-all browser java check lists bench screenshots docs fuzz processors oldest audit wheel clean
 # Two installations into one environment at once (make -j) would damage it.
 .NOTPARALLEL:
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s  %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s  %s\n", $$1, $$2 }' Makefile
 
 demo: $(RUNTIME) ## anonymize the shipped table and show every step
 	@$(BIN)/shoal demo
 
-test: $(DEV) browser java ## run the tests; choose some with ARGS='-k mondrian'
-	@$(BIN)/pytest -q -n auto $(ARGS)
+# Kernels are compiled first, on all cores: no test waits for them while others keep the machine busy.
+quick: $(DEV) ## run the tests that a change usually breaks: no browser, no Spark, nothing slow
+	@$(BIN)/shoal cache warm --quiet
+	@$(BIN)/pytest -q -n auto -m 'not (slow or exhaustive or spark or browser)' $(ARGS)
+
+test: $(DEV) browser java ## run the tests that a release needs; choose some with ARGS='-k mondrian'
+	@$(BIN)/shoal cache warm --quiet
+	@$(BIN)/pytest -q -n auto -m 'not exhaustive' $(ARGS)
+
+# CI runs both, one after the other.
+test-all: $(DEV) browser java ## run what make test leaves out: whole matrices, large tables, all cases on the cluster
+	@$(BIN)/shoal cache warm --quiet
+	@$(BIN)/pytest -q -n auto -m exhaustive $(ARGS)
 
 browser:
 	@tests/browser/install
 
 java:
-	@tests/spark/install
+	@tests/engines/spark/install
 
 check: $(DEV) ## style, types, import direction, documentation: all that CI asks besides the tests
 	$(BIN)/ruff check --quiet .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy --no-error-summary
-	$(BIN)/pytest -q tests/test_imports.py tests/test_repository.py
+	$(BIN)/pytest -q tests/test_imports.py tests/test_repository.py tests/test_style.py
 	$(BIN)/mkdocs build --quiet --strict
+
+# After an algorithm, a model or a loss was added, or a public name or an option changed.
+lists: $(DEV) ## write what follows from the code: public names, help, reference pages, README, navigation
+	@$(BIN)/python docs/make_lists.py
+	@$(BIN)/python docs/make_cli.py
+	@$(BIN)/python docs/make_api.py
+	@$(BIN)/python tests/packaging/public.py
 
 # Benchmarks never run side by side: each would be the other's noise.
 bench: $(DEV) ## measure everything that the documentation quotes, into out/benchmarks.md; some of it with ONLY=import,report
 	@$(BIN)/python benchmarks/run.py $(ONLY)
 
 # SEED=4711 shows one case; counts are kept, so that a run that was broken off goes on.
-fuzz: $(DEV) ## attack with random cases, N=20000 of them; one again with SEED=4711
-	@PYTHONPATH=. $(BIN)/python -m tests.fuzz $(if $(SEED),--seed $(SEED),--count $(N) --log out/fuzz.json)
+fuzz: $(DEV) ## attack with random cases, N=20000 of them; larger ones with FAMILY=large; one again with SEED=4711
+	@PYTHONPATH=. $(BIN)/python -m tests.robustness.fuzz --family $(or $(FAMILY),small) \
+	  $(if $(SEED),--seed $(SEED),--count $(N) --log out/fuzz-$(or $(FAMILY),small).json)
+
+# Long: the three folders once for every variant, and kernels compiled for two of them.
+processors: $(DEV) ## the golden, contract and documentation tests as on other processors; some of them with ARGS='plain'
+	@$(BIN)/python -m tests.processors $(ARGS)
 
 screenshots: $(DEV) browser ## draw the pictures of the studio in docs/studio anew
 	@$(BIN)/python docs/make_screenshots.py
@@ -66,9 +89,12 @@ docs: $(DEV) ## build the documentation into site/
 	@echo "The documentation is in site/index.html; while writing, use $(BIN)/mkdocs serve."
 
 # PYTHONS are the interpreters to try it with, for example: make wheel PYTHONS='python3.11 python3.13'
+# The wheel carries the kernels, compiled for any processor of this kind; the source package does not.
 wheel: $(DEV) ## build the packages into dist/, install the wheel into an empty environment without compilers, use it
 	@rm -rf dist
-	@$(BIN)/python -m hatchling build -d dist
+	@$(BIN)/shoal cache warm
+	@SHOAL_KERNELS="$$($(BIN)/python -c 'from shoal.kernels.store import Store; print(Store().folder)')" \
+		$(BIN)/python -m hatchling build -d dist
 	@$(BIN)/python tests/packaging/installed.py dist/shoal-*.whl $(PYTHONS)
 
 clean: ## remove caches and built files; .venv and out/ stay

@@ -16,14 +16,16 @@ import numpy as np
 from numba import njit
 
 from measure import DATA, Figures, need
-from shoal.algorithms import Auto, Mondrian, Problem
+from shoal.algorithms import Problem
+from shoal.algorithms.auto import Auto
 from shoal.algorithms.levels import Ladder
-from shoal.loss import LOSSES
+from shoal.algorithms.mondrian import Mondrian
+from shoal.codespace.loss import LOSSES
+from shoal.codespace.recoding import Recoding
+from shoal.engines.memory import prepare_table
 from shoal.privacy import KAnonymity
-from shoal.recipe import Recipe
-from shoal.recoding import Recoding
-from shoal.run import prepare
-from shoal.table import read
+from shoal.recipes.recipe import Recipe
+from shoal.table import read_table
 
 FOLDER = DATA / "adult"
 SWEEPS = 6  # --sweeps N raises the bound further: each takes about a quarter of a minute
@@ -46,14 +48,16 @@ def main() -> None:
 
 
 def asked(k: int) -> Problem:
-    table = read(need(FOLDER / "adult_9col.csv"))
+    table = read_table(need(FOLDER / "adult_9col.csv"))
     quasi = tuple(name for name in table.names if name != "salary-class")
     trees = (str(FOLDER / "hierarchies"),)
-    return prepare(Recipe(quasi, (KAnonymity(k),), plain=("salary-class",), hierarchies=trees), table).problem
+    return prepare_table(
+        Recipe(quasi, (KAnonymity(k),), plain=("salary-class",), hierarchies=trees), table
+    ).problem
 
 
 def lost(problem: Problem, algorithm: Mondrian | Auto) -> float:
-    recoding = Recoding.of(algorithm.search(problem), problem.domains)
+    recoding = Recoding.from_proposal(algorithm.search(problem), problem.domains)
     return LOSSES["ncp"]().measure(recoding, problem.weights).value
 
 
@@ -89,10 +93,10 @@ def sustained(problem: Problem, price: np.ndarray, k: int) -> np.ndarray:
 def cells(problem: Problem) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """For each level vector the cell of every row, and what it loses there."""
     codes = problem.table.codes.astype(np.int64)
-    ladders = [Ladder.of(domain) for domain in problem.domains]
+    ladders = [Ladder.from_domain(domain) for domain in problem.domains]
     node = [ladder.node[:, codes[:, j]] for j, ladder in enumerate(ladders)]
     width = [ladder.width[:, codes[:, j]] for j, ladder in enumerate(ladders)]
-    for vector in product(*(range(ladder.top + 1) for ladder in ladders)):
+    for vector in product(*(range(ladder.top_level + 1) for ladder in ladders)):
         key = np.zeros(len(codes), np.int64)
         for j, level in enumerate(vector):
             key = key * (ladders[j].node[level].max() + 1) + node[j][level]

@@ -1,6 +1,6 @@
 """Loss against CPU of every algorithm, k = 2 to 100, on Adult and INFORMS; --svg FILE draws the picture.
 
-Every loss is the NCP of the tightest release of the classes that were found, whoever found them. Packages
+Every loss is the NCP of the tightest release of the classes that were found, anyone who found them. Packages
 that are not installed are skipped, and said to be.
 """
 
@@ -19,12 +19,12 @@ import polars as pl
 import toolkit
 from measure import ADULT, ADULT_QUASI, DATA, Figures, need
 from shoal.algorithms import ALGORITHMS, Problem
-from shoal.encoding import Column, encode
-from shoal.frequency import CodedRows
-from shoal.loss import LOSSES
-from shoal.parameters import build, parse_call
+from shoal.codespace.encoding import Column, encode_column
+from shoal.codespace.frequency import CodedRows
+from shoal.codespace.loss import LOSSES
+from shoal.codespace.recoding import Proposal, Recoding
 from shoal.privacy import KAnonymity
-from shoal.recoding import Proposal, Recoding
+from shoal.support.parameters import build_entry, parse_call
 
 INFORMS = DATA / "informs" / "informs.csv"
 INFORMS_QUASI = ("DOBMM", "DOBYY", "RACEX", "EDUCYEAR", "income")
@@ -80,7 +80,7 @@ def complete(path: Path) -> pl.DataFrame:
 
 def _points(frame: pl.DataFrame, peers: dict[str, Peer], figures: Figures) -> Iterator[Point]:
     for text in OURS:
-        algorithm = build("algorithm", ALGORITHMS, *parse_call(text))
+        algorithm = build_entry("algorithm", ALGORITHMS, *parse_call(text))
         measured(problem(frame, 5, algorithm.category_order), algorithm.search)  # compiles
         for k in KS:
             yield _said(
@@ -104,7 +104,7 @@ def _said(figures: Figures, name: str, k: int, cpu: float, loss: float) -> Point
 
 
 def problem(frame: pl.DataFrame, k: int, order: str) -> Problem:
-    encoded = [encode(frame[name], Column(name), order) for name in frame.columns]
+    encoded = [encode_column(frame[name], Column(name), order) for name in frame.columns]
     coded = CodedRows(tuple(e.codes for e in encoded), tuple(e.domain.size for e in encoded))
     domains = tuple(e.domain for e in encoded)
     return Problem(domains, coded, (), (KAnonymity(k),), "ncp", np.ones(len(domains)))
@@ -118,7 +118,7 @@ def measured(asked: Problem, search: Callable[[Problem], Proposal]) -> tuple[flo
 
 
 def lost(asked: Problem, proposal: Proposal) -> float:
-    return LOSSES["ncp"]().measure(Recoding.of(proposal, asked.domains), asked.weights).value
+    return LOSSES["ncp"]().measure(Recoding.from_proposal(proposal, asked.domains), asked.weights).value
 
 
 def _peers(target: pl.Series | None) -> Iterator[tuple[str, Peer]]:

@@ -11,11 +11,12 @@ import numpy as np
 import polars as pl
 
 from measure import Figures, peak_memory
-from shoal.algorithms import Mondrian, Problem
-from shoal.encoding import Column, encode
-from shoal.frequency import CodedRows
+from shoal.algorithms import Problem
+from shoal.algorithms.mondrian import Mondrian
+from shoal.codespace.encoding import Column, encode_column
+from shoal.codespace.frequency import CodedRows
 from shoal.privacy import KAnonymity
-from shoal.samples import write_sample
+from shoal.table.samples import write_sample
 
 QUASI = ("age", "sex", "postcode", "education", "occupation", "marital_status")
 SIZES = (300_000, 3_000_000, 30_000_000)
@@ -48,7 +49,7 @@ def main() -> None:
 def make(path: Path, rows: int) -> tuple[Problem, float]:
     """A problem of so many rows, and the CPU seconds that collapsing them takes."""
     write_sample("hospital", path, rows)
-    encoded = [encode(pl.read_parquet(path, columns=[name])[name], Column(name)) for name in QUASI]
+    encoded = [encode_column(pl.read_parquet(path, columns=[name])[name], Column(name)) for name in QUASI]
     path.unlink()
     coded = CodedRows(
         tuple(column.codes for column in encoded), tuple(column.domain.size for column in encoded)

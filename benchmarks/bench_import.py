@@ -11,7 +11,7 @@ from measure import Figures
 
 TIMES = 7
 SHOWN = 8
-# Times a bare interpreter; typer and rich make up nearly all of the help.
+# Times a bare interpreter; typer makes up nearly all of the help.
 HELP, FACE, API = 30.0, 3.0, 110.0
 
 

@@ -6,11 +6,17 @@ import time
 from dataclasses import replace
 
 from measure import ADULT, ADULT_QUASI, DATA, Figures, need
-from shoal.algorithms import Algorithm, Auto, Cluster, Hilbert, Mondrian, Peel, Refine
+from shoal.algorithms import Algorithm
+from shoal.algorithms.auto import Auto
+from shoal.algorithms.cluster import Cluster
+from shoal.algorithms.hilbert import Hilbert
+from shoal.algorithms.mondrian import Mondrian
+from shoal.algorithms.peel import Peel
+from shoal.algorithms.refine import Refine
+from shoal.engines.memory import prepare_table, run_in_memory
 from shoal.privacy import DistinctL, KAnonymity, Model, TCloseness
-from shoal.recipe import Recipe
-from shoal.run import prepare, run
-from shoal.table import ReadOptions, Table, read
+from shoal.recipes.recipe import Recipe
+from shoal.table import ReadOptions, Table, read_table
 
 FOLDER = DATA / "adult"
 PLAIN = Recipe(
@@ -38,9 +44,9 @@ BARE_PEEL = Peel(sweeps=0)
 
 
 def main() -> None:
-    adult = read(need(ADULT), PLAIN.reading)
+    adult = read_table(need(ADULT), PLAIN.reading)
     for algorithm in STEPS:
-        run(replace(PLAIN, algorithm=algorithm), adult)  # compiles, the first time
+        run_in_memory(replace(PLAIN, algorithm=algorithm), adult)  # compiles, the first time
     ladder(adult)
     goals(adult)
     sensitive(adult)
@@ -49,7 +55,7 @@ def main() -> None:
 
 def spent(recipe: Recipe, table: Table) -> float:
     """CPU seconds of the search alone."""
-    problem = prepare(recipe, table).problem
+    problem = prepare_table(recipe, table).problem
     begin = time.process_time()
     recipe.algorithm.search(problem)
     return time.process_time() - begin
@@ -59,7 +65,7 @@ def ladder(adult: Table) -> None:
     figures = Figures("Adult, k = 10, span-ncp, categories as they appear: the ladder")
     for algorithm in STEPS:
         recipe = replace(PLAIN, algorithm=algorithm)
-        figures.add(f"{algorithm}: lost", 100 * run(recipe, adult).report.loss["value"], "%")
+        figures.add(f"{algorithm}: lost", 100 * run_in_memory(recipe, adult).report.loss["value"], "%")
         figures.add(f"{algorithm}: CPU of the search", spent(recipe, adult), "s")
 
 
@@ -67,11 +73,11 @@ def goals(adult: Table) -> None:
     figures = Figures("Auto(seconds=1) for other goals and another table")
     quick = replace(PLAIN, algorithm=Auto(seconds=1))
     for k in (5, 50, 100):
-        report = run(replace(quick, models=(KAnonymity(k),)), adult).report
+        report = run_in_memory(replace(quick, models=(KAnonymity(k),)), adult).report
         figures.add(f"Adult, k = {k}: lost", 100 * report.loss["value"], "%")
-    informs = read(need(DATA / "informs" / "informs.csv"), PLAIN.reading)
+    informs = read_table(need(DATA / "informs" / "informs.csv"), PLAIN.reading)
     for algorithm in (Mondrian(cut="classic"), Auto(seconds=1)):
-        report = run(replace(PLAIN, quasi=INFORMS, algorithm=algorithm), informs).report
+        report = run_in_memory(replace(PLAIN, quasi=INFORMS, algorithm=algorithm), informs).report
         figures.add(f"INFORMS, k = 10, {algorithm}: lost", 100 * report.loss["value"], "%")
 
 
@@ -90,14 +96,14 @@ def sensitive(adult: Table) -> None:
                 category_order=None,
             )
             losses = [
-                run(replace(recipe, models=(KAnonymity(k), goal)), adult).report.loss["value"]
+                run_in_memory(replace(recipe, models=(KAnonymity(k), goal)), adult).report.loss["value"]
                 for k in (5, 10, 25)
             ]
             figures.add(f"{goal}, {algorithm}: lost", 100 * sum(losses) / 3, "%")
 
 
 def trees() -> None:
-    table = read(need(FOLDER / "adult_9col.csv"))
+    table = read_table(need(FOLDER / "adult_9col.csv"))
     figures = Figures("Adult, the hierarchies of eight columns (without salary-class), ncp")
     for k in (5, 10):
         for algorithm in (
@@ -109,7 +115,7 @@ def trees() -> None:
             Auto(seconds=20),
         ):
             recipe = with_trees(table, "salary-class", "ncp", algorithm, KAnonymity(k))
-            figures.add(f"k = {k}, {algorithm}: lost", 100 * run(recipe, table).report.ncp, "%")
+            figures.add(f"k = {k}, {algorithm}: lost", 100 * run_in_memory(recipe, table).report.ncp, "%")
     figures = Figures("Adult with hierarchies, k = 5, generalised loss; CPU of the whole call")
     for without, goal in ((None, ()), ("occupation", ()), ("occupation", (DistinctL(3),))):
         local(figures, table, without, goal)
@@ -121,7 +127,7 @@ def local(figures: Figures, table: Table, without: str | None, goal: tuple[Model
     for algorithm in (BARE_PEEL, Auto(), Auto(seconds=5)):
         recipe = with_trees(table, without, "generalised", algorithm, KAnonymity(5), *goal)
         begin = time.process_time()
-        report = run(recipe, table).report
+        report = run_in_memory(recipe, table).report
         name = f"without {without}, {', '.join(map(str, goal)) or 'k alone'}, {algorithm}"
         figures.add(f"{name}: CPU", time.process_time() - begin, "s")
         figures.add(f"{name}: lost", report.loss["value"])

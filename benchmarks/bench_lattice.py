@@ -22,14 +22,15 @@ import numpy as np
 import polars as pl
 
 from measure import DATA, Figures, cpu, need
-from shoal.algorithms import Lattice, Problem
-from shoal.hierarchies import Hierarchy, read_hierarchies
-from shoal.loss import LOSSES
+from shoal.algorithms import Problem
+from shoal.algorithms.lattice import Lattice
+from shoal.codespace.loss import LOSSES
+from shoal.codespace.recoding import Proposal, Recoding
+from shoal.engines.memory import prepare_table, run_in_memory
 from shoal.privacy import KAnonymity
-from shoal.recipe import Recipe
-from shoal.recoding import Proposal, Recoding
-from shoal.run import prepare, run
-from shoal.table import read
+from shoal.recipes.recipe import Recipe
+from shoal.table import read_table
+from shoal.table.hierarchies import Hierarchy, read_hierarchies
 
 ADULT = DATA / "adult" / "adult_9col.csv"
 TREES = DATA / "adult" / "hierarchies"
@@ -70,13 +71,13 @@ def search(problem: Problem, **settings: object) -> Proposal:
 
 
 def _lost(found: Proposal, problem: Problem) -> float:
-    recoding = Recoding.of(found, problem.domains)
+    recoding = Recoding.from_proposal(found, problem.domains)
     return float(LOSSES[problem.loss]().measure(recoding, problem.weights).value)
 
 
 def coded(frame: pl.DataFrame, trees: dict[str, Hierarchy]) -> Problem:
     recipe = Recipe(tuple(frame.columns), (KAnonymity(5),), trees=trees, loss="generalised", suppress=0.05)
-    return prepare(recipe, read(frame)).problem
+    return prepare_table(recipe, read_table(frame)).problem
 
 
 def group_by(problem: Problem) -> float:
@@ -209,22 +210,22 @@ def anjana(interpreter: str | None) -> Figures:
         print("  SKIPPED: anjana is not here; name an interpreter that has it with --anjana")
         return figures
     trees = dict(read_hierarchies(TREES, QUASI))
-    table = read(ADULT)
+    table = read_table(ADULT)
     for name, own, limit, models in EXAMPLES:
         theirs, seconds = _theirs(interpreter, name, own, limit, trees)
         recipe = _recipe(models, limit / 100, trees)
-        subject = prepare(recipe, table)
+        subject = prepare_table(recipe, table)
         _ = subject.problem.table
         task, budget = subject.problem, {"seconds": seconds / 100}
         hurried = cpu(lambda task=task, budget=budget: search(task, **budget), times=3)
         quick = _lost(search(task, **budget), task)
         alone = cpu(lambda task=task: search(task), times=3)
-        whole = cpu(lambda recipe=recipe: run(recipe, table), times=3)
+        whole = cpu(lambda recipe=recipe: run_in_memory(recipe, table), times=3)
         figures.add(f"{name}: their loss", theirs, "")
         figures.add(f"{name}: their CPU", seconds, "s")
         figures.add(f"{name}: our loss, in a hundredth of their time", quick, "", theirs)
         figures.add(f"{name}: our CPU, the search", hurried, "s", seconds / 50)
-        figures.add(f"{name}: the least loss", run(recipe, table).report.loss["value"], "", theirs)
+        figures.add(f"{name}: the least loss", run_in_memory(recipe, table).report.loss["value"], "", theirs)
         figures.add(f"{name}: our CPU, proof included", alone, "s")
         figures.add(f"{name}: from table to verified release", whole, "s")
     return figures

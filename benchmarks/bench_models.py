@@ -10,11 +10,12 @@ import polars as pl
 
 import shoal
 from measure import DATA, Figures, cpu, need
-from shoal.algorithms import Mondrian, Problem
-from shoal.encoding import Column, dictionary, encode
-from shoal.frequency import CodedRows
-from shoal.hierarchies import Hierarchy, read_hierarchies
-from shoal.privacy import Scale, for_columns, parse_model, scaled
+from shoal.algorithms import Problem
+from shoal.algorithms.mondrian import Mondrian
+from shoal.codespace.encoding import Column, build_dictionary, encode_column
+from shoal.codespace.frequency import CodedRows
+from shoal.privacy import ValueScale, for_columns, number_distinct_values, parse_model
+from shoal.table.hierarchies import Hierarchy, read_hierarchies
 
 TABLE = DATA / "adult" / "adult_9col.csv"
 TREES = DATA / "adult" / "hierarchies"
@@ -69,9 +70,9 @@ def enforcing(adult: pl.DataFrame) -> None:
 
 def problems(adult: pl.DataFrame, trees: dict[str, Hierarchy]):
     """Makes problems of k = 5 and some model, new ones each time, as what they work out is kept."""
-    encoded = [encode(adult[name], Column(name, hierarchy=trees[name])) for name in QUASI]
-    values, codes, missing = dictionary(adult[SENSITIVE])
-    number, scale = scaled(values, missing, Column(SENSITIVE, hierarchy=trees[SENSITIVE]))
+    encoded = [encode_column(adult[name], Column(name, hierarchy=trees[name])) for name in QUASI]
+    values, codes, missing = build_dictionary(adult[SENSITIVE])
+    number, scale = number_distinct_values(values, missing, Column(SENSITIVE, hierarchy=trees[SENSITIVE]))
     domains = tuple(column.domain for column in encoded)
     rows = CodedRows(
         tuple(column.codes for column in encoded),
@@ -79,7 +80,7 @@ def problems(adult: pl.DataFrame, trees: dict[str, Hierarchy]):
         (number.astype(np.uint32)[codes],),
         (int(number.max()) + 1,),
     )
-    scales: dict[str, Scale] = {SENSITIVE: scale}
+    scales: dict[str, ValueScale] = {SENSITIVE: scale}
 
     def make(*goals: str) -> Problem:
         models = for_columns(map(parse_model, ("k(k=5)", *goals)), [SENSITIVE])

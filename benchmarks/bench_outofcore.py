@@ -12,7 +12,7 @@ import polars as pl
 
 from bench_growth import QUASI, K
 from measure import Figures, Usage, command
-from shoal.samples import write_sample
+from shoal.table.samples import write_sample
 
 EQUAL, LARGE = 5_000_000, 50_000_000
 MEMORY = "2GB"

@@ -6,7 +6,7 @@ import polars as pl
 
 import shoal
 from measure import ADULT, DATA, Figures, need
-from shoal.risk.attackers import expected_share
+from shoal.assessment.risks.attackers import compute_expected_share
 
 NINE = DATA / "adult" / "adult_9col.csv"
 TREES = DATA / "adult" / "hierarchies"
@@ -58,7 +58,9 @@ def estimated_risk() -> None:
         figures.add(f"{share:.0%}: truth", (1 / drawn["people"]).mean())
         figures.add(f"{share:.0%}: Pitman's model", found.journalist.average if found.journalist else 0.0)
         sizes = found.records["class_size"].to_numpy()
-        figures.add(f"{share:.0%}: alpha = 0, as mu-Argus", float(expected_share(sizes, 0.0, share).mean()))
+        figures.add(
+            f"{share:.0%}: alpha = 0, as mu-Argus", float(compute_expected_share(sizes, 0.0, share).mean())
+        )
 
 
 def distinct_rows() -> None:

@@ -9,8 +9,8 @@ import polars as pl
 
 import shoal
 from measure import ADULT, ADULT_QUASI, Figures, command, cpu, need
-from shoal.risk import column_sets
-from shoal.table import Table, read
+from shoal.assessment.risks import measure_column_sets
+from shoal.table import Table, read_table
 
 ROWS = 1_000_000
 
@@ -18,10 +18,10 @@ ROWS = 1_000_000
 def main() -> None:
     wide = made()
     figures = Figures(f"Sets of columns: {ROWS:,} rows, {len(wide.names)} columns")
-    column_sets(read(wide.frame[:100]), wide.names)
+    measure_column_sets(read_table(wide.frame[:100]), wide.names)
     for largest in (2, 3, 4):
         begin = time.process_time()
-        found = column_sets(wide, wide.names, largest=largest)
+        found = measure_column_sets(wide, wide.names, largest=largest)
         spent = time.process_time() - begin
         sets = len(wide.names) + sum(size.seen for size in found.sizes)
         figures.add(f"up to {largest} columns, {sets:,} sets", spent, "s CPU", 60)
@@ -45,7 +45,7 @@ def made() -> Table:
     rng = np.random.default_rng(0)
     frame = shoal.sample("hospital", rows=ROWS)
     more = {f"code_{size}": pl.Series(rng.integers(0, size, ROWS)) for size in (2, 3, 5, 20)}
-    return read(frame.with_columns(**more))
+    return read_table(frame.with_columns(**more))
 
 
 if __name__ == "__main__":

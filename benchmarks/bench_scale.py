@@ -8,9 +8,11 @@ from pathlib import Path
 
 from bench_growth import QUASI, K, make
 from measure import Figures, peak_memory
-from shoal.algorithms import Algorithm, Auto, Mondrian, Problem
-from shoal.loss import LOSSES
-from shoal.recoding import Recoding
+from shoal.algorithms import Algorithm, Problem
+from shoal.algorithms.auto import Auto
+from shoal.algorithms.mondrian import Mondrian
+from shoal.codespace.loss import LOSSES
+from shoal.codespace.recoding import Recoding
 
 SIZES = (1_000_000, 3_000_000, 10_000_000)
 
@@ -41,7 +43,7 @@ def searched(problem: Problem, algorithm: Algorithm) -> tuple[float, float]:
         start = time.process_time()
         proposal = algorithm.search(problem)
         spent.append(time.process_time() - start)
-    recoding = Recoding.of(proposal, problem.domains)
+    recoding = Recoding.from_proposal(proposal, problem.domains)
     return min(spent), LOSSES["ncp"]().measure(recoding, problem.weights).value
 
 

@@ -6,11 +6,12 @@ import polars as pl
 
 import shoal
 from measure import ADULT, ADULT_QUASI, Figures, cpu, need
-from shoal.algorithms import Mondrian, Problem
-from shoal.encoding import Column, encode
-from shoal.frequency import CodedRows
+from shoal.algorithms import Problem
+from shoal.algorithms.mondrian import Mondrian
+from shoal.codespace.encoding import Column, encode_column
+from shoal.codespace.frequency import CodedRows
 from shoal.privacy import KAnonymity
-from shoal.recipe import Recipe
+from shoal.recipes.recipe import Recipe
 from shoal.table import ReadOptions
 
 LIMITS = {"classic": None, "nearest": 6.0, "greedy": 15.0}
@@ -19,7 +20,7 @@ K = 10
 
 def main() -> None:
     frame = pl.read_csv(need(ADULT), null_values="?").drop_nulls().select(ADULT_QUASI)
-    encoded = [encode(frame[name], Column(name)) for name in ADULT_QUASI]
+    encoded = [encode_column(frame[name], Column(name)) for name in ADULT_QUASI]
     rows = CodedRows(
         tuple(column.codes for column in encoded), tuple(column.domain.size for column in encoded)
     )

@@ -135,7 +135,7 @@ def measured(bench: Bench, folder: Path, rows: int, budget: int) -> None:
     table = made(folder, rows)
     frame = bench.spark.read.parquet(str(table))
     grouped, _, grouped_bytes, different = bench.used(lambda: frame.groupBy(*QUASI).count().count())
-    figures.add("different rows", different)
+    figures.add("distinct rows", different)
     figures.add("one groupBy: CPU", grouped, "s")
     figures.add("one groupBy: shuffled bytes per row", grouped_bytes / rows)
     output = folder / f"spark{rows}.parquet"

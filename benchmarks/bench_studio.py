@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from measure import Figures
-from shoal.samples import write_sample
+from shoal.table.samples import write_sample
 
 ROWS = 3_000_000
 LIMIT = 10.0  # CPU seconds to the preview

@@ -18,6 +18,7 @@ import shoal.learn
 import shoal.spark
 from shoal.algorithms import ALGORITHMS
 from shoal.privacy import MODELS
+from shoal.recipes.settings import RecipeSettings, list_settings
 
 PAGE = Path(__file__).with_name("api.md")
 
@@ -180,6 +181,10 @@ def fields(kind: type) -> str:
     """The documented fields of a dataclass."""
     if not is_dataclass(kind):
         return ""
+    if issubclass(kind, RecipeSettings):  # which are declared elsewhere, with more than a docstring
+        return (
+            "\n".join(["**Fields**\n", *(f"- `{s.name}`: {literal(s.doc)}" for s in list_settings())]) + "\n"
+        )
     tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
     assert isinstance(tree, ast.ClassDef)
     rows = [

@@ -16,15 +16,16 @@ PAGE = Path(__file__).with_name("cli.md")
 INTRODUCTION = """\
 # Command line
 
-<!-- Written by docs/make_cli.py; change the help texts in src/shoal/cli instead. -->
+<!-- Written by docs/make_cli.py; change src/shoal/recipes/settings.py and src/shoal/cli instead. -->
 
 | exit code | means |
 | --- | --- |
 | 0 | done; for `verify`, everything holds |
 | 1 | a bug in Shoal |
 | 2 | bad input or usage; the message says what and where |
-| 3 | the privacy goal cannot be met, `verify` found that it is not met, or `hierarchy check` found problems |
+| 3 | the goal is not met (`verify`, a test of `safepub`) or cannot be; `hierarchy check` found problems |
 | 130 | interrupted |
+| 141 | standard output was closed before all was sent, as `head` does |
 
 With `--json`, standard output is exactly one JSON object. Progress and errors go to standard error.
 """

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 import shoal
-from shoal.samples import write_hierarchies
+from shoal.table.samples import write_hierarchies
 
 folder = Path(tempfile.mkdtemp())
 write_hierarchies("hospital", folder / "trees")

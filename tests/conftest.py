@@ -1,5 +1,6 @@
-"""What tests of every room share."""
+"""What all tests share."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from shoal.kernels.store import cache_folder
+
+# One cache of kernels for all processes that tests start, whatever home they are given.
+os.environ["SHOAL_CACHE"] = str(cache_folder().resolve())
+
 # How long one example takes says more about the machine than about Shoal.
 settings.register_profile("shoal", deadline=None)
 settings.load_profile("shoal")
@@ -15,20 +21,59 @@ settings.load_profile("shoal")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With several processes, what shares a cluster or a browser is run by one of them, and begun first."""
+    """With several processes, what shares a cluster, a browser or kernels is run by one of them."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            if nodeid.startswith("tests/spark/"):
-                return "spark"
-            return (
-                nodeid.partition("::")[0]
-                if nodeid.startswith(("tests/browser/", "tests/studio/"))
-                else nodeid
-            )
+            for folder in ("tests/engines/spark/", "tests/processors/"):
+                if nodeid.startswith(folder):
+                    return folder
+            return nodeid.partition("::")[0] if nodeid.startswith("tests/browser/") else nodeid
 
     return Together(config, log)
+
+
+NEEDS_TABLES = "needs the reference tables"
+# Marks that follow from where a test is or from what it asks for; others stand beside tests.
+SPARK = ("tests/engines/spark/", "tests/cli/test_spark.py")
+# Random cases, hostile tables and published figures: what they find is seldom what a change was about.
+SLOW = ("tests/properties/", "tests/robustness/", "tests/reference/")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """So that a part of the tests can be chosen: ``pytest -m 'not slow and not spark and not browser'``."""
+    for item in items:
+        if item.nodeid.startswith(SPARK):
+            item.add_marker("spark")
+        if item.nodeid.startswith("tests/browser/"):
+            item.add_marker("browser")
+        if item.nodeid.startswith(SLOW) or item.get_closest_marker("hypothesis"):
+            item.add_marker("slow")
+        if "shared_data" in getattr(item, "fixturenames", ()):
+            item.add_marker("data")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """One line for all tests that found no reference tables."""
+    skipped = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", [])]
+    if count := sum(NEEDS_TABLES in why for why in skipped):
+        terminalreporter.write_line(
+            f"{count} tests were skipped for want of the reference tables (Adult, INFORMS and others): "
+            "put them into ../shared/data, see CONTRIBUTING.md"
+        )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernels_are_called_as_they_say() -> Iterator[None]:
+    """A call with other types than the annotations say would be compiled for every user."""
+    yield
+    from shoal.kernels.compiled import KERNELS
+    from shoal.kernels.signatures import list_signatures
+
+    own = [kernel for kernel in KERNELS.values() if kernel.__module__.startswith("shoal.")]
+    other = {k.__name__: each for k in own for each in k.signatures if each not in set(list_signatures(k))}
+    assert other == {}
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +81,7 @@ def shared_data() -> Path:
     """The folder of reference tables beside the checkout; tests that need it are skipped without it."""
     folder = Path(__file__).parents[2] / "shared" / "data"
     if not folder.is_dir():
-        pytest.skip("the reference tables are not here")
+        pytest.skip(NEEDS_TABLES)
     return folder
 
 

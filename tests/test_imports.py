@@ -1,6 +1,6 @@
-"""Imports go one way, heavy ones stay in their rooms, and the command line starts light.
+"""Imports go one way, heavy ones stay in their packages, and the command line starts light.
 
-A *room* is a module or package directly under ``shoal``.
+A *package* is a module or a folder directly under ``shoal``.
 """
 
 import ast
@@ -15,42 +15,43 @@ import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "shoal"
 
-# A room may import from its own line and from the lines above it.
+# A package may import from its own line and from the lines above it.
 LAYERS = (
-    ("errors", "kernels"),
-    ("files", "parameters", "progress", "trials"),
-    ("domain", "hierarchies", "samples"),
-    ("table", "frequency"),
-    ("encoding", "building", "recoding", "privacy", "loss"),
-    ("exact",),
+    ("errors",),
+    ("support",),
+    ("kernels",),
+    ("table",),
+    ("codespace", "privacy"),
     ("algorithms",),
-    ("verify", "recipe", "equivalent"),
-    ("saved",),
+    ("verification",),
+    ("recipes",),
     ("report",),
-    ("run", "engines", "api"),
-    ("risk", "attack", "learn", "compare", "spark"),
+    ("engines",),
+    ("assessment", "extend", "learn", "spark"),
     ("cli", "studio", "__main__"),
 )
-RANK = {room: rank for rank, layer in enumerate(LAYERS) for room in layer}
+RANK = {package: rank for rank, layer in enumerate(LAYERS) for package in layer}
 
-# Narrower than the layers: what these rooms may not import although it stands above them.
+# Narrower than the layers: what these folders and files may not import although it stands above them.
 BANNED = {
-    "verify": {"algorithms", "kernels", "frequency", "recoding"},  # it shares no code with the search
-    "samples": RANK.keys() - {"errors", "files"},
+    # They share no code with the search.
+    "verification/outsider.py": RANK.keys() - {"errors", "table", "verification"},
+    "verification/": {"algorithms", "kernels", "codespace"},
+    # They are written by the standard library alone, so that every version writes the same table.
+    "table/samples/": RANK.keys() - {"errors", "support", "table"},
 }
 
-# Slow to import, or optional: only in these rooms, and there only inside the functions that use them.
+# Slow to import, or optional: only in these packages, and there only inside the functions that use them.
 HEAVY = {
     "duckdb": {"engines"},
     "fastexcel": {"table"},
     "nicegui": {"studio"},
     "pandas": {"table"},
-    "plotly": {"compare", "learn", "report", "studio"},
     "pyarrow": {"table"},
     "pyspark": {"engines"},
-    "sklearn": {"algorithms", "attack", "learn"},
+    "sklearn": {"algorithms", "assessment", "learn"},
 }
-# A room made of what one of them offers may import it at once: nobody enters it for anything else.
+# A package that only serves one of them may import it at once.
 MADE_OF = {"learn": {"sklearn"}, "studio": {"nicegui"}}
 
 # What `shoal --help` has no use for.
@@ -66,14 +67,14 @@ class Import(NamedTuple):
     eager: bool
 
     @property
-    def room(self) -> str:
+    def package(self) -> str:
         return self.file.split("/")[0].removesuffix(".py")
 
     @property
     def target(self) -> str:
-        """The room of ``shoal`` that is imported; empty for other packages and for ``shoal`` itself."""
-        package, _, rest = self.name.partition(".")
-        return rest.split(".")[0] if package == "shoal" else ""
+        """The package of ``shoal`` that is imported; empty for other packages and for ``shoal`` itself."""
+        top, _, rest = self.name.partition(".")
+        return rest.split(".")[0] if top == "shoal" else ""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line} imports {self.name}"
@@ -129,7 +130,7 @@ if TYPE_CHECKING:
 class A:
     import polars
     def f(self):
-        from shoal.recipe import Recipe
+        from shoal.recipes.recipe import Recipe
 """
     found = [(each.name, each.target, each.eager) for each in imports(source, "privacy/closeness.py")]
     assert found == [
@@ -140,15 +141,16 @@ class A:
         ("shoal.privacy.rules", "privacy", True),
         ("pandas", "", False),
         ("polars", "", True),
-        ("shoal.recipe.Recipe", "recipe", False),
+        ("shoal.recipes.recipe.Recipe", "recipes", False),
     ]
 
 
-def test_every_room_has_a_layer():
-    rooms = {path.relative_to(SOURCE).parts[0].removesuffix(".py") for path in SOURCE.rglob("*.py")}
-    assert rooms - RANK.keys() - {"__init__"} == set(), "give these rooms a place in LAYERS"
+def test_every_package_has_a_layer():
+    packages = {path.relative_to(SOURCE).parts[0].removesuffix(".py") for path in SOURCE.rglob("*.py")}
+    assert packages - RANK.keys() - {"__init__"} == set(), "give these a place in LAYERS"
 
 
+@pytest.mark.slow
 def test_inside_the_package_nobody_uses_its_face(every):
     # `from shoal import anonymize` inside Shoal would be a circle; only the version is defined there.
     allowed = RANK.keys() | {"", "__version__"}
@@ -157,29 +159,60 @@ def test_inside_the_package_nobody_uses_its_face(every):
 
 
 def test_imports_go_one_way(every):
-    wrong = [each for each in every if RANK.get(each.target, -1) > RANK.get(each.room, -1)]
+    wrong = [each for each in every if RANK.get(each.target, -1) > RANK.get(each.package, -1)]
     assert [str(each) for each in wrong] == []
 
 
-def test_rooms_of_one_layer_do_not_import_in_a_circle(every):
-    order = TopologicalSorter({room: set() for room in RANK})
+def test_packages_of_one_layer_do_not_import_in_a_circle(every):
+    order = TopologicalSorter({package: set() for package in RANK})
     for each in every:
-        if each.target in RANK and each.target != each.room:
-            order.add(each.room, each.target)
-    order.prepare()  # raises CycleError, which names the rooms
+        if each.target in RANK and each.target != each.package:
+            order.add(each.package, each.target)
+    order.prepare()  # raises CycleError, which names the packages
 
 
-def test_some_rooms_are_kept_apart(every):
-    wrong = [each for each in every if each.target != each.room and each.target in BANNED.get(each.room, ())]
+def test_some_packages_are_kept_apart(every):
+    wrong = [
+        each
+        for each in every
+        for place, banned in BANNED.items()
+        if each.file.startswith(place) and each.target != each.package and each.target in banned
+    ]
     assert [str(each) for each in wrong] == []
 
 
-def test_heavy_packages_are_imported_late_and_in_their_rooms(every):
+# The kernels that the verifier reaches: cells of delimited text, names of rules, and how kernels are kept.
+READING = {"compiled", "kinds", "options", "records", "scan", "signatures", "store", "worker", "workshop"}
+
+
+def test_the_verifier_reaches_nothing_of_the_search(every):
+    """By whatever way: what it imports, what that imports, and so on, late imports included."""
+    modules = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py")}
+    reached, todo = set(), {file for file in modules if file.startswith("verification/")}
+    while todo:
+        reached |= todo
+        names = {each.name for each in every if each.file in todo}
+        todo = {file for name in names for file in files_of(name, modules)} - reached
+    packages = {file.split("/")[0].removesuffix(".py") for file in reached}
+    assert packages == {"errors", "kernels", "privacy", "support", "table", "verification"}
+    kernels = {Path(file).stem for file in reached if file.startswith("kernels/")}
+    assert kernels - {"__init__"} == READING
+
+
+def files_of(name: str, modules: set[str]) -> Iterator[str]:
+    """The files that importing a dotted name runs: its module and every package on the way."""
+    parts = name.split(".")[1:] if name.startswith("shoal.") else []
+    for end in range(1, len(parts) + 1):
+        stem = "/".join(parts[:end])
+        yield from {f"{stem}.py", f"{stem}/__init__.py"} & modules
+
+
+def test_heavy_packages_are_imported_late_and_in_their_packages(every):
     heavy = [(each, each.name.split(".")[0]) for each in every if each.name.split(".")[0] in HEAVY]
     wrong = [
         each
         for each, package in heavy
-        if each.room not in HEAVY[package] or (each.eager and package not in MADE_OF.get(each.room, ()))
+        if each.package not in HEAVY[package] or (each.eager and package not in MADE_OF.get(each.package, ()))
     ]
     assert [str(each) for each in wrong] == []
 

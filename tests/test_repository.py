@@ -59,9 +59,13 @@ def test_the_changelog_knows_this_version():
     assert shoal.__version__ in headings
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_the_citation_names_this_version():
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["version"] == shoal.__version__
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"])
 def test_links_to_files_lead_somewhere(name):
-    # mkdocs checks the links under docs/; these three pages are outside of it.
+    # mkdocs checks the links under docs/; these pages are outside of it.
     assert [link for link in links(ROOT / name) if not (ROOT / link).exists()] == []
 
 

@@ -4,7 +4,8 @@
 
     ShoalError                 exit code 1 unless a subclass says otherwise
     ├── InputError             2  a file, a value, a column or an option that cannot be used
-    │   └── RecipeError        2  a recipe that contradicts itself or names what is not there
+    │   ├── RecipeError        2  a recipe that contradicts itself or names what is not there
+    │   └── PluginError        2  an extension of another distribution that cannot be used
     ├── OutputError            2  the release could not be written; nothing was left behind
     ├── GoalNotMet             3  the privacy goal is out of reach; nothing was released
     └── InternalError          1  a promise of Shoal itself failed: please report it
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class ShoalError(Exception):
@@ -35,6 +36,10 @@ class RecipeError(InputError):
     """The settings of a run contradict each other or the table."""
 
 
+class PluginError(InputError):
+    """An extension of another distribution cannot be loaded, or takes a name that is taken."""
+
+
 class OutputError(ShoalError):
     """The release could not be written; nothing was left behind."""
 
@@ -45,6 +50,8 @@ class GoalNotMet(ShoalError):
     """No table that satisfies the privacy goal was found, so none is released."""
 
     exit_code = 3
+    findings: tuple[Any, ...] = ()
+    """What the release gives away as a whole, where it was refused for that."""
 
 
 class InternalError(ShoalError):
@@ -61,6 +68,7 @@ def quote(names: Iterable[object], limit: int = 8) -> str:
 def unknown(what: str, name: str, options: Iterable[str]) -> str:
     """Say that ``name`` is no such ``what``, with the nearest option or all of them."""
     known = list(options)
+    # Letters in another case count as other letters there, so that is tried as well.
     close = get_close_matches(name, known, n=1, cutoff=0.6) or [
         option for option in known if option.casefold() == name.casefold()
     ]

@@ -1,12 +1,12 @@
-"""Spark frames in, Spark frames out: the face of the engine for tables past one machine."""
+"""Anonymize Spark frames: the public names of the engine for tables too large for one machine."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from shoal import api
+from shoal.engines import api
 from shoal.engines.frames import is_spark_frame
-from shoal.engines.spark.run import SparkRelease
+from shoal.engines.spark.engine import SparkRelease
 from shoal.errors import InputError
 
 __all__ = ["SparkRelease", "anonymize"]
@@ -23,7 +23,7 @@ def anonymize(spark_frame: Any, **settings: Any) -> SparkRelease:
         A frame of a classic session. It is read several times: cache it if it is costly.
     **settings
         Those of `shoal.anonymize`: ``quasi``, ``sensitive``, ``k``, ``algorithm``, ``hierarchies`` and so on.
-        Of these, ``driver_rows`` is for Spark: with more different rows than that, the driver keeps the top
+        Of these, ``driver_rows`` is for Spark: with more distinct rows than that, the driver keeps the top
         of the tree only, and executors finish parts of at most so many. ``output`` is a folder.
 
     Returns

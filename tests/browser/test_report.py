@@ -30,6 +30,7 @@ def anonymized(frame: pl.DataFrame, **settings) -> shoal.Release:
     given = {"k": 5, "l": 2, "hierarchies": {"job": jobs}, "algorithm": "mondrian"}
     return shoal.anonymize(
         frame,
+        others="keep",
         quasi=["age", "job", "town"],
         sensitive=["illness"],
         identifier=["name"],
@@ -92,12 +93,37 @@ def test_it_fits_a_telephone(browser, page):
     assert browser.run("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1000, 390])
+def test_the_headline_of_a_release_that_gives_people_away_says_so(browser, tmp_path, scheme, width):
+    frame = people(120).with_columns(pl.Series("cost", range(120)))
+    path = tmp_path / "report.html"
+    for accepted, kind in (({}, "warn"), ({"unique-rows": "only colleagues see it"}, "decided")):
+        anonymized(frame, accept=accepted).report.to_html(path)
+        browser.open(path, scheme, width=width)
+        head = browser.run("document.querySelector('header').innerText")
+        said = browser.run("document.getElementById('shoal-findings').innerText")
+        assert ("100 % of the rows are unique in all that is released: 'cost' alone" in head) is (
+            not accepted
+        )
+        assert ("only colleagues see it" in said) is bool(accepted)
+        assert browser.run(f"document.querySelectorAll('header .{kind}').length") == 1
+        assert browser.run("document.querySelectorAll('.good').length") == 0
+        assert browser.run("document.documentElement.scrollWidth") <= width
+        assert browser.log("browser") == []
+
+
 def test_what_stands_in_cells_is_text(browser, tmp_path):
     frame = people(60).with_columns(
         pl.Series("town", [EVIL, WORSE, "a"] * 20), pl.Series("illness", [WORSE, EVIL, "b"] * 20)
     )
     release = shoal.anonymize(
-        frame.rename({"age": EVIL}), quasi=[EVIL, "town"], sensitive=["illness"], identifier=["name"], k=5
+        frame.rename({"age": EVIL}),
+        others="keep",
+        quasi=[EVIL, "town"],
+        sensitive=["illness"],
+        identifier=["name"],
+        k=5,
     )
     path = tmp_path / "report.html"
     release.report.to_html(path, excerpt=True)
@@ -114,6 +140,7 @@ def test_what_stands_in_cells_is_text(browser, tmp_path):
     assert browser.run("document.querySelectorAll('svg.chart').length") == 1
 
 
+@pytest.mark.exhaustive
 def test_a_million_rows(browser, tmp_path):
     path = tmp_path / "report.html"
     frame = people(1000).sample(1_000_000, with_replacement=True, seed=1)

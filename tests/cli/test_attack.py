@@ -30,6 +30,7 @@ def released(shoal, tables):
     return "r.csv"
 
 
+@pytest.mark.slow
 def test_figures_and_verdicts(shoal, tables, released):
     out = shoal.succeeds("attack", released, "--original", tables[0], "--control", tables[1], *ROLES)
     assert "r.csv under attack: 300 people of the original, 200 who are not in it" in out
@@ -59,7 +60,20 @@ def test_json(shoal, tables, released):
     )
     out = shoal.succeeds(*arguments, "--attacks", 50, "--seed", 3, "--json")
     found = json.loads(out)
-    assert list(found) == ["rows", "people", "control", "seed", "confidence", "attacks"]
+    assert list(found) == [
+        "rows",
+        "people",
+        "control",
+        "seed",
+        "confidence",
+        "columns",
+        "attacks",
+        "combinations",
+    ]
+    assert found["columns"] == ["age", "sex", "ill"]
+    shown = found["combinations"]
+    assert (shown["quasi"], shown["of_people"], shown["of_control"]) == (["age", "sex"], 300, 200)
+    assert 0 < shown["alone"] <= shown["exact"] == shown["shown"] <= shown["people"] <= 300
     assert (found["rows"], found["people"], found["control"], found["seed"]) == (300, 50, 50, 3)
     linkage = found["attacks"][0]
     assert linkage["name"] == "linkage"
@@ -67,6 +81,42 @@ def test_json(shoal, tables, released):
     assert set(linkage["risk"]) == {"value", "low", "high"}
     assert linkage["verdict"].startswith("succeeds")
     assert shoal.succeeds(*arguments, "--attacks", 50, "--seed", 3, "--json") == out
+
+
+def test_exact_combinations_are_counted_on_the_terminal(shoal, tables, released):
+    arguments = ("attack", released, "--original", tables[0], "--control", tables[1], *ROLES)
+    shown = json.loads(shoal.succeeds(*arguments, "--json"))["combinations"]
+    out = " ".join(shoal.succeeds(*arguments).split())
+    assert f"without an attack: {shown['exact']:,} exact combinations of age, sex can be read off" in out
+    assert f"{shown['people']} ({shown['people'] / 3:.1f} %) of 300 people of the original" in out
+    assert f"{shown['control']} ({shown['control'] / 2:.1f} %) of 200 people of the control group" in out
+    assert "k hides which row is whose, not who is in the table" in out
+
+
+@pytest.fixture
+def with_cost(shoal, write):
+    """A release with a plain column in which everybody has a value of their own."""
+    rows = "".join(f"{20 + i % 7},{'fm'[i % 2]},ill {i % 3},{i}.50\n" for i in range(200))
+    write("own.csv", f"age,sex,ill,cost\n{rows}")
+    shoal.succeeds("anonymize", "own.csv", *ROLES, "--plain", "cost", "-k", 5, "-o", "r.csv", "--quiet")
+    return ("attack", "r.csv", "--original", "own.csv", *ROLES)
+
+
+@pytest.mark.slow
+def test_singling_out_looks_at_all_released_columns(shoal, with_cost):
+    def share(*more):
+        found = json.loads(shoal.succeeds(*with_cost, *more, "--json"))
+        outcome = next(each for each in found["attacks"] if each["name"] == "singling out")
+        return found["columns"], outcome["rate"]["value"]
+
+    columns, every = share()
+    assert columns == ["age", "sex", "ill", "cost"]
+    assert every > 0.5
+    assert share("--columns", "cost") == (["cost"], 1.0)
+    columns, few = share("--columns", "age,sex,ill")
+    assert columns == ["age", "sex", "ill"]
+    assert few == 0.0
+    assert "cells are those of age, sex, ill, cost" in " ".join(shoal.succeeds(*with_cost).split())
 
 
 def test_without_control_it_says_what_is_missing(shoal, tables, released):
@@ -87,6 +137,7 @@ def test_quiet(shoal, tables, released):
     assert shoal.succeeds("attack", released, "--original", tables[0], *ROLES, "--quiet") == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -100,6 +151,7 @@ def test_quiet(shoal, tables, released):
         (("r.csv", "--original", "nothing.csv", *ROLES), "nothing.csv"),
         (("r.csv", "--original", "own.csv", "-q", "age,sey"), "did you mean 'sex'"),
         (("own.csv", "--original", "r.csv", *ROLES), "cannot tell which values"),
+        (("r.csv", "--original", "own.csv", *ROLES, "--columns", "agee"), "did you mean 'age'"),
     ],
 )
 def test_bad_usage(shoal, tables, released, arguments, said):

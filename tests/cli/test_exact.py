@@ -73,7 +73,7 @@ def test_ten_thousand_rows_are_refused_with_advice_unless_forced(shoal, write):
     a, b = np.divmod(np.arange(10_000), 100)
     write("table.csv", "a,b\n" + "".join(f"{x},{y}\n" for x, y in zip(a, b, strict=True)))
     says = words(shoal.fails(2, "anonymize", "table.csv", "-q", "a,b", *MINGEN, "-o", "release.csv"))
-    assert "up to 200 different rows; this one has 10000" in says
+    assert "up to 200 distinct rows; this one has 10000" in says
     assert "take --algorithm mondrian, or genetic to improve on it, or insist with --set force=true" in says
     forced = ("--set", "force=true", "--set", "seconds=5", "--json")
     found = json.loads(shoal.succeeds("anonymize", "table.csv", "-q", "a,b", *MINGEN, *forced))
@@ -97,6 +97,7 @@ def test_roles_and_types_by_position(shoal, small):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("semantics", ["classes", "matching"])
 def test_weights_of_any_sign(shoal, small, semantics):
     goal = (*MINGEN, "--set", f"semantics={semantics}", "--loss", "certainty", "--json", "-o", "release.csv")
@@ -118,6 +119,7 @@ def test_a_star_in_a_hierarchy_is_its_top(shoal, write, small):
     assert found["search_space"] == plain["search_space"]
 
 
+@pytest.mark.slow
 def test_the_optimal_tables_and_how_they_were_found(shoal, small):
     goal = (*MINGEN, "--loss", "distortion", "--set", "semantics=matching")
     lines = [words(line) for line in shoal.succeeds("anonymize", *BY_POSITION, *goal).splitlines()]
@@ -155,6 +157,7 @@ def test_the_curve_of_an_evolution(shoal, people):
         assert len(line[1]) == len(found["history"])
 
 
+@pytest.mark.exhaustive
 def test_quiet_shows_nothing_and_json_nothing_else(process, small):
     done = process("anonymize", *BY_POSITION, *MINGEN, "--quiet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -178,11 +181,15 @@ def hard(tmp_path):
     return line
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
 @pytest.mark.parametrize(
     ("rows", "k", "settings", "seen"),
     [
-        (22, 3, ("mingen", "semantics=matching"), ("HiGHS", "best", "bound", "gap")),
+        pytest.param(
+            *(22, 3, ("mingen", "semantics=matching"), ("HiGHS", "best", "bound", "gap")),
+            marks=pytest.mark.exhaustive,
+        ),
         (40, 4, ("mingen", "semantics=classes"), ("pricing groups", "best", "bound", "gap", "states", "/s")),
         (200, 3, ("genetic", "patience=1000"), ("evolving", "generation", "best", "mean")),
     ],

@@ -3,15 +3,19 @@
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
+import typer
 
 from shoal import __version__
 from shoal.algorithms import ALGORITHMS
+from shoal.cli import app, commands
+from shoal.cli.commands import COMMANDS, GROUPS
 from shoal.cli.options import GOAL, READING, RELEASE, ROLES, SEARCH, SHOWN
-from shoal.hierarchies import BUILDERS
-from shoal.loss import LOSSES
+from shoal.codespace.loss import LOSSES
 from shoal.privacy import MODELS
+from shoal.table.hierarchies import BUILDERS
 
 # The options that scripts rely on.
 TABLE = (
@@ -39,7 +43,7 @@ OPTIONS = {
     "search": "--target --quasi --sensitive --identifier --type --hierarchies -k --l --model --algorithm "
     "--estimator --target-score --scoring --protocol --mode --splits --jobs --seed --delimiter --encoding "
     "--no-header --na --report --json --quiet --debug",
-    "studio": "--port --no-browser --debug",
+    "studio": "--port --uploads --no-browser --debug",
     "minimize": "--target --identifier --keep --type --hierarchies --estimator --target-score --seed -o "
     "--delimiter --encoding --no-header --na --report --json --quiet --debug",
 }
@@ -141,6 +145,23 @@ def test_all_commands_are_listed(shoal):
     assert "shoal demo" in text
 
 
+def test_the_table_of_commands_agrees_with_their_files():
+    """The help lists what the table says, and loads no file."""
+    whole = typer.main.get_command(app)
+    for entry in COMMANDS:
+        group = whole.commands[entry.group] if entry.group else whole
+        command = group.commands[entry.name]
+        assert (command.name, command.help.partition("\n\n")[0]) == (entry.name, entry.help)
+    assert {entry.group for entry in COMMANDS} == {"", *GROUPS}
+
+
+def test_every_file_of_a_command_is_in_the_table():
+    folder = Path(commands.__file__).parent
+    files = {path.relative_to(folder).with_suffix("") for path in folder.rglob("*.py")}
+    modules = {".".join(path.parts) for path in files if path.name != "__init__"}
+    assert modules == {entry.module for entry in COMMANDS}
+
+
 def test_without_arguments_the_help_is_shown(shoal):
     done = shoal()
     assert done.code == 2
@@ -149,6 +170,20 @@ def test_without_arguments_the_help_is_shown(shoal):
 
 def test_an_unknown_command_is_refused(shoal):
     assert "anonymise" in shoal.fails(2, "anonymise")
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("shoal an", {"anonymize"}),
+        ("shoal hierarchy c", {"check", "convert"}),
+        ("shoal demo --f", {"--folder"}),
+    ],
+)
+def test_a_shell_completes_commands_and_options(process, typed, offered):
+    asked = {"_SHOAL_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    done = process(env={**os.environ, **asked})
+    assert set(done.stdout.split()) == offered, done.stderr
 
 
 def test_version(process):
@@ -162,6 +197,7 @@ def test_help_of_the_module(process):
     assert "Usage: shoal" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_terminal_without_these_characters(process, people):
     """The help and the report are drawn with characters that not every terminal has."""
     ascii = {**os.environ, "PYTHONIOENCODING": "ascii"}
@@ -171,8 +207,9 @@ def test_a_terminal_without_these_characters(process, people):
     assert "? holds" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away(process, people):
-    """As head does; no complaint."""
+    """As head does: no complaint, and the code by which a shell tells a closed pipe."""
     reading, writing = os.pipe()
     os.close(reading)
     done = process(
@@ -187,4 +224,4 @@ def test_a_reader_that_goes_away(process, people):
         stderr=subprocess.PIPE,
     )
     os.close(writing)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, done.stderr) == (141, "")

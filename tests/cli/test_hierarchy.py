@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from shoal.hierarchies import read_source
+from shoal.table.hierarchies import read_source
 
 JOBS = "mason;building;manual;*\nsmith;metal;manual;*\nclerk;accounts;office;*\n"
 WORKERS = "job,age\nmason,21\nmason,22\nClerk,40\npilot,41\n,50\n"
@@ -277,7 +277,6 @@ def test_a_ready_made_one_in_a_run_and_its_recipe(shoal, people):
     assert (shoal.folder / "r.csv").read_bytes() == first
 
 
-@pytest.mark.data
 def test_adult_with_trees_that_nobody_typed(shoal, shared_data):
     adult = shared_data / "adult" / "adult_9col.csv"
     column = ("--table", adult, "--column", "native-country")

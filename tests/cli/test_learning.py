@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from shoal.cli.arguments import several
+from shoal.cli.arguments import parse_numbers
 from shoal.errors import RecipeError
 
 
@@ -61,7 +61,7 @@ def test_search_as_json_and_as_a_page(shoal, survey, tmp_path):
 def test_a_search_without_any_result_ends_with_3(shoal, survey):
     done = shoal("search", survey, *SEARCH, "-k", "10", "--l", "9")
     assert done.code == 3
-    assert "has 3 different values" in " ".join(done.out.split())
+    assert "has 3 distinct values" in " ".join(done.out.split())
 
 
 def test_minimize_says_what_is_needed_and_writes_it(shoal, survey, tmp_path):
@@ -114,18 +114,19 @@ def test_minimize_refuses_in_one_paragraph(shoal, survey, arguments, message):
 
 def test_a_target_of_one_value_teaches_nothing(shoal, write):
     path = write("one.csv", "a,b\n" + "1,x\n" * 20)
-    assert "fewer than two different values" in shoal.fails(2, "search", path, "--target", "b")
+    assert "fewer than two distinct values" in shoal.fails(2, "search", path, "--target", "b")
 
 
 def test_ranges_of_numbers():
-    assert several("-k", "5,10, 20") == (5, 10, 20)
-    assert several("-k", "2..5") == (2, 3, 4, 5)
-    long = several("-k", "5..50")
+    assert parse_numbers("-k", "5,10, 20") == (5, 10, 20)
+    assert parse_numbers("-k", "2..5") == (2, 3, 4, 5)
+    long = parse_numbers("-k", "5..50")
     assert (long[0], long[-1], len(long)) == (5, 50, 10)
     with pytest.raises(RecipeError):
-        several("-k", ",")
+        parse_numbers("-k", ",")
 
 
+@pytest.mark.exhaustive
 def test_an_interrupt_shows_what_is_done(survey, tmp_path):
     line = [sys.executable, "-m", "shoal", "search", survey, *SEARCH, "--estimator", "random-forest"]
     line += ["--splits", "40", "-k", "2..40", "--json"]

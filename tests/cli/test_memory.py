@@ -17,6 +17,28 @@ def test_the_release_is_the_same(shoal, people):
     shoal.succeeds("verify", "disk.csv", "-q", "age,sex,zip", "-k", 3)
 
 
+@pytest.mark.slow
+def test_findings_are_told_and_strict_refuses(shoal, people):
+    disk = ("--memory", "100MB", *CUTS)
+    in_memory = json.loads(shoal.succeeds("anonymize", people, *GOAL, *CUTS, "-o", "m.csv", "--json"))
+    on_disk = json.loads(shoal.succeeds("anonymize", people, *GOAL, *disk, "-o", "d.csv", "--json"))
+    assert on_disk["findings"] == in_memory["findings"]
+    severe = [each["id"] for each in on_disk["findings"] if each["severity"] == "high"]
+    said = shoal.fails(3, "anonymize", people, *GOAL, *disk, "-o", "r.csv", "--strict")
+    assert severe
+    assert all(name in said for name in severe)
+    assert not (shoal.folder / "r.csv").exists()
+    accepted = ("--strict", "--quiet", *(part for name in severe for part in ("--accept", f"{name}=agreed")))
+    shoal.succeeds("anonymize", people, *GOAL, *disk, "-o", "r.csv", *accepted)
+
+
+def test_rows_in_the_order_of_the_release(shoal, people):
+    line = ("anonymize", people, *GOAL, *CUTS, "--row-order", "released", "--quiet")
+    shoal.succeeds(*line, "-o", "memory.csv")
+    shoal.succeeds(*line, "-o", "disk.csv", "--memory", "100MB")
+    assert (shoal.folder / "disk.csv").read_bytes() == (shoal.folder / "memory.csv").read_bytes()
+
+
 def test_an_earlier_release_is_replaced(shoal, people, write):
     write("r.csv", "old")
     shoal.succeeds("anonymize", people, *GOAL, "-o", "r.csv", "--memory", "100MB", "--quiet")

@@ -5,7 +5,7 @@ import tomllib
 import polars as pl
 import pytest
 
-from shoal.samples import sample, write_hierarchies
+from shoal.table.samples import sample, write_hierarchies
 
 
 def test_a_recipe_repeats_the_run(shoal, people, write):
@@ -81,6 +81,7 @@ def crowd(tmp_path_factory):
     return folder
 
 
+@pytest.mark.exhaustive
 def test_the_bytes_do_not_depend_on_threads(shoal, crowd):
     quasi = "age,sex,postcode,occupation,admission_date"
     settings = ("-q", quasi, "-k", 5, "-a", "mondrian", "--set", "cut=nearest", "--quiet")
@@ -93,6 +94,7 @@ def test_the_bytes_do_not_depend_on_threads(shoal, crowd):
     assert one == two == three
 
 
+@pytest.mark.exhaustive
 def test_the_bytes_do_not_depend_on_row_groups(shoal, crowd):
     frame = pl.read_csv(crowd / "crowd.csv", n_rows=3000, infer_schema=False)
     for size in (100, 3000):
@@ -103,8 +105,28 @@ def test_the_bytes_do_not_depend_on_row_groups(shoal, crowd):
     assert (shoal.folder / "100.csv").read_bytes() == (shoal.folder / "3000.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_the_same_command_in_two_processes_gives_the_same_bytes(process, people):
     for name in ("one.csv", "two.csv"):
         done = process("anonymize", people, "-q", "age,sex,zip", "-k", 3, "-o", name, "--quiet")
         assert done.returncode == 0, done.stderr
     assert (people.parent / "one.csv").read_bytes() == (people.parent / "two.csv").read_bytes()
+
+
+def test_what_findings_and_errors_advise_can_be_said_to_run(shoal, people):
+    settings = ("-q", "age,sex", "-s", "illness", "--others", "keep", "-k", 2, "-a", "mondrian")
+    shoal.succeeds("anonymize", people, *settings, "-o", "a.csv", "--recipe-out", "recipe.toml", "--quiet")
+    recipe = shoal.folder / "recipe.toml"
+    recipe.write_text(recipe.read_text().replace('others = "keep"\n', ""))
+    assert "--others keep or --others drop" in shoal.fails(2, "run", "recipe.toml", "-o", "b.csv")
+    run = ("run", "recipe.toml", "-o", "b.csv", "--quiet")
+    assert "unique-rows" in shoal.fails(3, *run, "--others", "keep", "--strict")
+    accepted = ("unique-rows=a test", "determines:zip:age=a test", "row-order:age=a test")
+    reasons = [part for each in accepted for part in ("--accept", each)]
+    shoal.succeeds(*run, "--others", "keep", "--strict", *reasons)
+    assert pl.read_csv("b.csv").columns == ["name", "age", "sex", "zip", "illness"]
+    shoal.succeeds(*run, "--others", "drop", "--row-order", "released")
+    released = pl.read_csv("b.csv")
+    assert released.columns == ["age", "sex", "illness"]
+    assert released.equals(released.sort("age", "sex", "illness"))
+    assert "unknown row_order 'up'" in shoal.fails(2, *run, "--others", "drop", "--row-order", "up")

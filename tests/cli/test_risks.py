@@ -208,6 +208,7 @@ shoal.cli.main()
 """
 
 
+@pytest.mark.exhaustive
 def test_an_interrupt_of_compare_shows_what_is_done(people, tmp_path):
     line = [sys.executable, "-c", TELLING, "compare", "people.csv", "-q", "age,sex", "-a", "mondrian"]
     line += ["-k", ",".join(map(str, range(2, 900))), "--json"]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-KEYS = {"holds", "rows", "classes", "smallest_class", "models"}
+KEYS = {"findings", "holds", "rows", "classes", "smallest_class", "models"}
 RELEASE = "age,sex,ill\n[1-2],f,a\n[1-2],f,b\n[3-9],m,a\n[3-9],m,a\n[3-9],m,a\n"
 
 

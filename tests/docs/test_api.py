@@ -3,6 +3,8 @@
 import importlib.util
 from pathlib import Path
 
+import pytest
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -13,6 +15,7 @@ def program():
     return module
 
 
+@pytest.mark.slow
 def test_the_page_is_fresh():
     make_api = program()
     assert make_api.page() == make_api.PAGE.read_text("utf-8"), "run: python docs/make_api.py"

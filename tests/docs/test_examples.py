@@ -6,6 +6,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+from tests.cases import thin_out
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TELLS = {
@@ -28,7 +29,8 @@ def test_every_example_is_a_notebook_too():
     assert {path.stem for path in EXAMPLES.glob("*.ipynb")} == scripts
 
 
-@pytest.mark.parametrize("name", TELLS)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", thin_out(TELLS, 3))
 def test_the_script_runs(name, capsys):
     runpy.run_path(str(EXAMPLES / f"{name}.py"))
     told = capsys.readouterr().out

@@ -6,7 +6,9 @@ questions of an environment that borrows its dependencies.
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -75,14 +77,56 @@ def verifies(here: Environment, version: str) -> None:
     assert "the goal holds" in here.run("shoal", "verify", "release.csv", "-q", "age", "-s", "ill", "-k", "2")
 
 
-def does_the_whole_job(here: Environment, version: str) -> None:
-    """The demonstration; it compiles the kernels, without a C compiler."""
-    here.run("shoal", "demo")
-    made = {path.name for path in (here.folder / "shoal-demo").iterdir()}
+# The command, and at the end where its kernels came from and the seconds of processor that it took.
+COUNTED = """
+import atexit, json, os, sys
+from shoal.__main__ import main
+
+def tell():
+    from shoal.kernels.compiled import count_kernel_origins
+    used = os.times()
+    seconds = used.user + used.system + used.children_user + used.children_system
+    with open(os.environ["COUNTS"], "w") as file:
+        json.dump({**count_kernel_origins(), "seconds": seconds}, file)
+
+atexit.register(tell)
+main()
+"""
+
+
+def demonstrated(here: Environment, name: str) -> tuple[dict[str, float], bytes]:
+    """Run the demonstration with an empty cache: where the kernels came from, and the release."""
+    to, cache = here.folder / f"{name}.json", here.folder / f"{name}-cache"
+    settings = {"COUNTS": str(to), "SHOAL_CACHE": str(cache), "TMPDIR": str(here.folder)}
+    here.run("python", "-c", COUNTED, "demo", "--folder", name, **settings)
+    made = {path.name for path in (here.folder / name).iterdir()}
     assert made >= {"hospital.csv", "recipe.toml", "release.csv", "report.html"}, made
+    return json.loads(to.read_text("utf-8")), (here.folder / name / "release.csv").read_bytes()
 
 
-Question = Callable[[Environment, str], None]
+def does_the_whole_job(here: Environment, version: str) -> str:
+    """The demonstration with the kernels of the wheel, where it has some; without a C compiler."""
+    counts, _ = demonstrated(here, "shipped")
+    ready = here.ask("sum(1 for _ in (pathlib.Path(shoal.__file__).parent / 'kernels').glob('ready/*/*'))")
+    if ready == "0":
+        return f"compiled {counts['compiled']} kernels, {counts['seconds']:.1f} s of processor"
+    assert (counts["compiled"], counts["here"], counts["kept"]) == (0, 0, 0), counts
+    assert not (here.folder / "shipped-cache").exists()
+    return f"no kernel compiled, {counts['ready']} ready, {counts['seconds']:.1f} s of processor"
+
+
+def does_it_without_kernels_too(here: Environment, version: str) -> str:
+    """With the kernels of the wheel removed it compiles its own, and the release is the same."""
+    _, before = demonstrated(here, "before")
+    ready = Path(here.ask("pathlib.Path(shoal.__file__).parent")) / "kernels" / "ready"
+    shutil.rmtree(ready, ignore_errors=True)
+    counts, after = demonstrated(here, "compiled")
+    assert counts["compiled"] > 0 == counts["ready"], counts
+    assert after == before
+    return f"compiled {counts['compiled']} kernels, {counts['seconds']:.1f} s of processor, the same release"
+
+
+Question = Callable[[Environment, str], str | None]
 QUICK: tuple[Question, ...] = (
     answers_by_both_names,
     stands_alone,
@@ -112,9 +156,10 @@ def main(wheel: Path, pythons: list[str]) -> None:
         with tempfile.TemporaryDirectory() as name:
             here = install(python, wheel.resolve(), Path(name))
             print(here.run("python", "--version").strip(), flush=True)
-            for question in (*QUICK, does_the_whole_job):
-                question(here, version)
-                print(f"  it {question.__name__.replace('_', ' ')}", flush=True)
+            for question in (*QUICK, does_the_whole_job, does_it_without_kernels_too):
+                found = question(here, version)
+                said = question.__name__.replace("_", " ")
+                print(f"  it {said}: {found}" if found else f"  it {said}", flush=True)
 
 
 if __name__ == "__main__":

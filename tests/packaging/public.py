@@ -14,6 +14,10 @@ from typing import Any
 
 import shoal
 import shoal.errors
+import shoal.extend.algorithms
+import shoal.extend.formats
+import shoal.extend.losses
+import shoal.extend.models
 import shoal.learn
 import shoal.spark
 
@@ -21,7 +25,16 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 from make_api import annotation, signature
 
 FILE = Path(__file__).with_name("public.txt")
-ROOMS = {"shoal": shoal, "shoal.errors": shoal.errors, "shoal.learn": shoal.learn, "shoal.spark": shoal.spark}
+ROOMS = {
+    "shoal": shoal,
+    "shoal.errors": shoal.errors,
+    "shoal.learn": shoal.learn,
+    "shoal.spark": shoal.spark,
+    "shoal.extend.algorithms": shoal.extend.algorithms,
+    "shoal.extend.models": shoal.extend.models,
+    "shoal.extend.losses": shoal.extend.losses,
+    "shoal.extend.formats": shoal.extend.formats,
+}
 
 
 def text() -> str:
@@ -37,7 +50,7 @@ def described(room: str, module: Any) -> Iterator[str]:
         if inspect.isclass(thing):
             yield from members(name, thing)
         else:
-            yield f"def {name}{signature(thing)}" if callable(thing) else name
+            yield f"def {name}{signature(thing)}" if inspect.isroutine(thing) else name
 
 
 def public(module: Any) -> list[str]:

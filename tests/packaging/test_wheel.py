@@ -1,6 +1,7 @@
 """What is published: whole, typed, usable outside the checkout, its version from one place."""
 
 import importlib.util
+import os
 import re
 import site
 import subprocess
@@ -32,12 +33,13 @@ def loaded():
 installed = loaded()
 
 
-def built(root: Path, target: str, folder: Path) -> Path:
+def built(root: Path, target: str, folder: Path, **variables: str) -> Path:
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)],
         cwd=root,
         check=True,
         capture_output=True,
+        env={name: value for name, value in os.environ.items() if name != "SHOAL_KERNELS"} | variables,
     )
     (package,) = folder.iterdir()
     return package
@@ -79,6 +81,7 @@ def environment(wheel, tmp_path_factory):
     return installed.Environment(env / "bin", stand)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", installed.QUICK, ids=lambda question: question.__name__)
 def test_the_installed_wheel(environment, question):
     question(environment, shoal.__version__)
@@ -95,11 +98,12 @@ def test_the_wheel_has_all_of_the_package_and_nothing_else(wheel):
     assert found == files_of_the_source()
     assert {
         "shoal/py.typed",
-        "shoal/hierarchies/ready/countries.tree",
+        "shoal/table/hierarchies/ready/countries.tree",
         "shoal/report/page.css",
     } <= found.keys()
 
 
+@pytest.mark.slow
 def test_the_source_package_makes_the_same_wheel(wheel, tmp_path):
     package = built(ROOT, "sdist", tmp_path / "sdist")
     with tarfile.open(package) as archive:
@@ -110,6 +114,33 @@ def test_the_source_package_makes_the_same_wheel(wheel, tmp_path):
         assert {each.filename: each.CRC for each in one.filelist} == {
             each.filename: each.CRC for each in other.filelist
         }
+
+
+@pytest.mark.slow
+def test_kernels_make_it_a_wheel_for_this_platform(wheel, tmp_path):
+    folder = tmp_path / "some-build"
+    folder.mkdir()
+    (folder / "a.kernel").write_bytes(b"machine code")
+    (folder / ".a.kernel.lock").write_bytes(b"")
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    carrying = built(ROOT, "wheel", tmp_path / "wheel", SHOAL_KERNELS=str(folder))
+    assert carrying.name.startswith(f"shoal-{shoal.__version__}-{python}-{python}-")
+    assert not carrying.name.endswith("-any.whl")
+    assert wheel.name == f"shoal-{shoal.__version__}-py3-none-any.whl"
+    with zipfile.ZipFile(carrying) as one, zipfile.ZipFile(wheel) as other:
+        more = set(one.namelist()) - set(other.namelist())
+        assert more == {"shoal/kernels/ready/some-build/a.kernel"}
+        about = one.read(f"shoal-{shoal.__version__}.dist-info/WHEEL").decode()
+    assert "Root-Is-Purelib: false" in about
+    source = built(ROOT, "sdist", tmp_path / "source", SHOAL_KERNELS=str(folder))
+    with tarfile.open(source) as archive:
+        assert [name for name in archive.getnames() if name.endswith(".kernel")] == []
+
+
+def test_a_folder_without_kernels_is_refused(tmp_path):
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        built(ROOT, "wheel", tmp_path / "wheel", SHOAL_KERNELS=str(tmp_path))
+    assert b"run 'shoal cache warm' first" in caught.value.stderr
 
 
 def metadata(wheel: Path) -> str:
@@ -131,3 +162,12 @@ def test_the_versions_of_python_are_stated_alike(wheel):
     least = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["requires-python"]
     assert least == f">={stated[0]}"
     assert f"Python {', '.join(stated[:-1])} and {stated[-1]}" in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_the_page_shows_the_recipe_of_the_container_as_it_is():
+    """It is tried step by step in an environment of its own: there is no container engine for tests."""
+    recipe = (ROOT / "Dockerfile").read_text("utf-8")
+    assert f'```dockerfile title="Dockerfile"\n{recipe}```' in (ROOT / "docs/howto/install.md").read_text(
+        "utf-8"
+    )
+    assert "\nUSER 1000\n" in recipe

@@ -10,13 +10,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from shoal.algorithms import Auto, Cluster, Hilbert, Mondrian, Peel, Problem, Refine
-from shoal.algorithms.hilbert import cut
-from shoal.algorithms.refine import Partition, refined
-from shoal.algorithms.space import Space, carried, pieces, worker
-from shoal.encoding import Column, encode
-from shoal.frequency import CodedRows
-from shoal.hierarchies import Hierarchy
+from shoal.algorithms import Problem
+from shoal.algorithms.auto import Auto
+from shoal.algorithms.cluster import Cluster
+from shoal.algorithms.hilbert import Hilbert, cut_into_classes
+from shoal.algorithms.mondrian import Mondrian
+from shoal.algorithms.peel import Peel
+from shoal.algorithms.refine import Partition, Refine, refine_proposal
+from shoal.algorithms.space import ClusteringSpace, split_equal_rows, start_worker, transfer_classes
+from shoal.codespace.encoding import Column, encode_column
+from shoal.codespace.frequency import CodedRows
+from shoal.codespace.recoding import Proposal, Recoding
 from shoal.privacy import (
     AlphaK,
     BasicBeta,
@@ -27,11 +31,11 @@ from shoal.privacy import (
     EntropyL,
     KAnonymity,
     RecursiveCL,
-    Scale,
-    Sensitive,
+    SensitiveCounts,
     TCloseness,
+    ValueScale,
 )
-from shoal.recoding import Proposal, Recoding
+from shoal.table.hierarchies import Hierarchy
 
 TREE = Hierarchy.from_tree({"north": {"sea": ["a", "b"], "lake": ["c"]}, "south": ["d", "e"]})
 LADDER = [
@@ -56,9 +60,9 @@ def problem(
     """A problem with a number, a set, a tree and a sensitive column."""
     number, flat, leaf, sick = (list(column) for column in zip(*rows, strict=True))
     encoded = [
-        encode(pl.Series("number", number), Column("number")),
-        encode(pl.Series("flat", flat), Column("flat")),
-        encode(pl.Series("leaf", leaf), Column("leaf", hierarchy=TREE)),
+        encode_column(pl.Series("number", number), Column("number")),
+        encode_column(pl.Series("flat", flat), Column("flat")),
+        encode_column(pl.Series("leaf", leaf), Column("leaf", hierarchy=TREE)),
     ]
     values = sorted(set(sick))
     return Problem(
@@ -106,7 +110,7 @@ def loss_of(task: Problem, class_of: np.ndarray, rows: np.ndarray) -> float:
         for j, domain in enumerate(task.domains):
             code = members[:, j].astype(np.int64)
             lo, hi = domain.snap(code.min(keepdims=True), code.max(keepdims=True))
-            width = float(domain.width(lo, hi)[0])
+            width = float(domain.compute_widths(lo, hi)[0])
             if domain.kind == "flat" and task.loss == "ncp":
                 width = (len(set(code.tolist())) - 1) / max(domain.size - 1, 1)
             total += len(members) * task.weights[j] * width
@@ -131,25 +135,27 @@ def keeps_goal(task: Problem, class_of: np.ndarray) -> bool:
     )
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=60)
 @given(problems())
 def test_refinement_never_raises_the_loss_nor_gives_up_the_goal(task):
     for start in (Mondrian(), Hilbert(), Mondrian(mode="relaxed")):
         before = start.search(task)
-        after = refined(task, before, sweeps=3, seconds=1.0)
+        after = refine_proposal(task, before, sweeps=3, seconds=1.0)
         assert keeps_goal(task, row_classes(after))
         lost = loss_of(task, row_classes(after), row_codes(task))
         assert lost <= loss_of(task, row_classes(before), row_codes(task)) + 1e-9
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=60)
 @given(problems())
 def test_the_loss_that_is_kept_up_step_by_step_is_the_loss(task):
-    space = Space.of(task, pieces(task))
-    partition = Partition(space, carried(Mondrian().search(task), space.table), seed=task.seed)
-    with worker() as run:
+    space = ClusteringSpace.from_table(task, split_equal_rows(task))
+    partition = Partition(space, transfer_classes(Mondrian().search(task), space.table), seed=task.seed)
+    with start_worker() as run:
         for _ in range(3):
-            partition.refine(1, 1.0, run)
+            partition.refine_classes(1, 1.0, run)
             class_of = partition.class_of()[space.table.of_row]
             lost = loss_of(task, class_of, row_codes(task)) / (task.weights.sum() * task.rows.rows)
             assert partition.loss == pytest.approx(lost, abs=1e-9)
@@ -158,10 +164,10 @@ def test_the_loss_that_is_kept_up_step_by_step_is_the_loss(task):
 @settings(max_examples=80)
 @given(problems(most=9))
 def test_hilbert_finds_the_best_of_all_cuts(task):
-    space = Space.of(task, task.rows.one_by_one(in_order=False))
-    order, n = space.order(), task.rows.rows
-    with worker() as run:
-        class_of = cut(space, order, 64, run)
+    space = ClusteringSpace.from_table(task, task.rows.one_by_one(in_order=False))
+    order, n = space.sort_along_curve(), task.rows.rows
+    with start_worker() as run:
+        class_of = cut_into_classes(space, order, 64, run)
     codes = space.table.codes
     sick = np.empty(n, np.int64)
     sick[space.table.of_row] = task.rows.sensitive[0]
@@ -219,11 +225,13 @@ GOALS = [
 @settings(max_examples=8)
 @given(problems(), st.sampled_from(LADDER[1:]))
 def test_every_rung_keeps_every_model_in_what_is_released(goal, task, algorithm):
-    scale = Scale(ordered=True, levels=np.array([[0, 1, 2], [0, 0, 1]])[:, : task.rows.sensitive_sizes[0]])
+    scale = ValueScale(
+        ordered=True, levels=np.array([[0, 1, 2], [0, 0, 1]])[:, : task.rows.sensitive_sizes[0]]
+    )
     task = replace(task, models=(KAnonymity(2), goal), scales={"sick": scale})
-    assume(all(model.within_reach(task.whole) is None for model in task.models))
-    recoding = Recoding.of(algorithm.search(task), task.domains)
+    assume(all(model.within_reach(task.table_counts) is None for model in task.models))
+    recoding = Recoding.from_proposal(algorithm.search(task), task.domains)
     class_of = recoding.class_of[recoding.table.of_row]
-    values = Sensitive.of_rows(class_of, task.rows.sensitive[0].astype(np.int64), scale)
+    values = SensitiveCounts.of_rows(class_of, task.rows.sensitive[0].astype(np.int64), scale)
     counts = Counts(recoding.size, {"sick": values})
     assert all(model.holds(counts).all() for model in task.models)

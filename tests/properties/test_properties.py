@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 import polars as pl
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from shoal.api import anonymize
+from shoal.engines.api import anonymize
 from shoal.errors import GoalNotMet, ShoalError
-from shoal.hierarchies import Hierarchy
+from shoal.table.hierarchies import Hierarchy
 
 TEXTS = ["a", "b", "c", "Ünï", "007", "a, b", 'say "no"', "{x}", " pad ", "x..y", "[1-2]", "l1\nl2"]
 SIZES = ["S", "M", "L", "XL"]
@@ -195,6 +196,7 @@ def frame_of(drawn, sensitive, as_text=False):
 def anonymized(frame, drawn, goal):
     return anonymize(
         frame,
+        others="keep",
         quasi=list(drawn),
         sensitive=["s"],
         plain=["row"],
@@ -204,6 +206,7 @@ def anonymized(frame, drawn, goal):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(tables(), goals(), st.booleans(), st.sampled_from(["label", "interval", "set"]))
 def test_a_release_covers_the_original_and_satisfies_the_goal(table, goal, as_text, render):
@@ -239,10 +242,16 @@ def test_a_release_covers_the_original_and_satisfies_the_goal(table, goal, as_te
 def test_minus_zero_is_zero_whichever_comes_first():
     for numbers in ([0.0, -0.0, 1.0, 1.0], [-0.0, 0.0, 1.0, 1.0]):
         frame = pl.DataFrame({"c": numbers})
-        assert anonymize(frame, quasi=["c"], k=4, render="set").frame["c"].to_list() == ["*"] * 4
-        assert str(anonymize(frame, quasi=["c"], k=2).frame["c"].to_list()) == "[0.0, 0.0, 1.0, 1.0]"
+        assert (
+            anonymize(frame, others="keep", quasi=["c"], k=4, render="set").frame["c"].to_list() == ["*"] * 4
+        )
+        assert (
+            str(anonymize(frame, others="keep", quasi=["c"], k=2).frame["c"].to_list())
+            == "[0.0, 0.0, 1.0, 1.0]"
+        )
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=60)
 @given(tables(), goals(), st.randoms(use_true_random=False), st.sampled_from(["nearest", "greedy"]))
 def test_the_order_of_rows_makes_no_difference(table, goal, random, cut):
@@ -259,15 +268,21 @@ def test_the_order_of_rows_makes_no_difference(table, goal, random, cut):
     assert other.frame.sort("row").equals(one.frame.sort("row"))
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(st.sampled_from([*TEXTS, ""]), min_size=1, max_size=8, unique=True))
 @example(["a, b", '"', '""', ""])
 def test_a_set_can_be_read_back(values):
     frame = pl.DataFrame({"c": [*values, "other", "another"]})
-    (text,) = {*anonymize(frame, quasi=["c"], k=frame.height, types={"c": "string"}, render="set").frame["c"]}
+    (text,) = {
+        *anonymize(
+            frame, others="keep", quasi=["c"], k=frame.height, types={"c": "string"}, render="set"
+        ).frame["c"]
+    }
     assert text == "*"
     release = anonymize(
         pl.DataFrame({"c": [*values, *["other"] * 20], "n": [0] * len(values) + [1] * 20}),
+        others="keep",
         quasi=["n", "c"],
         k=max(len(values), 2),
         algorithm="mondrian(cut=nearest)",

@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 from shoal.algorithms import Problem
-from shoal.domain import Domain
-from shoal.encoding import Column, dictionary, encode
-from shoal.frequency import CodedRows
-from shoal.hierarchies import Hierarchy
+from shoal.codespace.domain import Domain
+from shoal.codespace.encoding import Column, build_dictionary, encode_column
+from shoal.codespace.frequency import CodedRows
+from shoal.codespace.recoding import Proposal, Recoding
 from shoal.privacy import KAnonymity, Model, for_columns
-from shoal.recoding import Proposal, Recoding
+from shoal.table.hierarchies import Hierarchy
 
 
 def code(frame: pl.DataFrame, sensitive: Sequence[str] = (), **known: Mapping[str, object]) -> Problem:
@@ -22,10 +22,12 @@ def code(frame: pl.DataFrame, sensitive: Sequence[str] = (), **known: Mapping[st
     """
     quasi = [name for name in frame.columns if name not in sensitive]
     encoded = [
-        encode(frame[name], Column(name, **{field: by[name] for field, by in known.items() if name in by}))
+        encode_column(
+            frame[name], Column(name, **{field: by[name] for field, by in known.items() if name in by})
+        )
         for name in quasi
     ]
-    values = [dictionary(frame[name]) for name in sensitive]
+    values = [build_dictionary(frame[name]) for name in sensitive]
     rows = CodedRows(
         tuple(column.codes for column in encoded),
         tuple(column.domain.size for column in encoded),
@@ -51,7 +53,7 @@ def recode(
             [[_ends(d, text) for d, text in zip(problem.domains, row, strict=True)] for row in cells]
         )
         given = (ends[:, :, 0], ends[:, :, 1])
-    return Recoding.of(Proposal(table, np.array(classes, np.int32), given), problem.domains)
+    return Recoding.from_proposal(Proposal(table, np.array(classes, np.int32), given), problem.domains)
 
 
 def _ends(domain: Domain, text: str) -> tuple[int, int]:

@@ -2,61 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from shoal.algorithms.auto import Auto
-from shoal.algorithms.cluster import Cluster
-from shoal.algorithms.datafly import Datafly
-from shoal.algorithms.genetic import Genetic
-from shoal.algorithms.hilbert import Hilbert
-from shoal.algorithms.lattice import Lattice
-from shoal.algorithms.microaggregate import Microaggregate
-from shoal.algorithms.mingen import MinGen
-from shoal.algorithms.mondrian import Mondrian
-from shoal.algorithms.peel import Peel
 from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
-from shoal.algorithms.refine import Refine
-from shoal.algorithms.safepub import SafePubScheme
-from shoal.algorithms.samarati import Samarati
-from shoal.algorithms.settling import settled
-from shoal.algorithms.tree import TreeGuided
+from shoal.algorithms.repair import repair_proposal
+from shoal.support.extensions import ExtensionTable
 
-__all__ = [
-    "ALGORITHMS",
-    "Algorithm",
-    "Auto",
-    "Cluster",
-    "Datafly",
-    "Genetic",
-    "Hilbert",
-    "Lattice",
-    "Microaggregate",
-    "MinGen",
-    "Mondrian",
-    "Peel",
-    "Problem",
-    "Progress",
-    "Refine",
-    "SafePubScheme",
-    "Samarati",
-    "TreeGuided",
-    "settled",
-    "silent",
-]
+__all__ = ["ALGORITHMS", "Algorithm", "Problem", "Progress", "repair_proposal", "silent"]
 
-ALGORITHMS: dict[str, type[Any]] = {
-    "auto": Auto,
-    "cluster": Cluster,
-    "hilbert": Hilbert,
-    "microaggregate": Microaggregate,
-    "mondrian": Mondrian,
-    "peel": Peel,
-    "lattice": Lattice,
-    "datafly": Datafly,
-    "samarati": Samarati,
-    "refine": Refine,
-    "mingen": MinGen,
-    "genetic": Genetic,
-    "safepub": SafePubScheme,
-    "tree": TreeGuided,
+# The names by which recipes and the command line know the algorithms, and where each is defined: a run loads
+# the one that it uses. Plugins add to them.
+_BUILT_IN = {
+    "auto": "shoal.algorithms.auto:Auto",
+    "cluster": "shoal.algorithms.cluster:Cluster",
+    "hilbert": "shoal.algorithms.hilbert:Hilbert",
+    "microaggregate": "shoal.algorithms.microaggregate:Microaggregate",
+    "mondrian": "shoal.algorithms.mondrian:Mondrian",
+    "peel": "shoal.algorithms.peel:Peel",
+    "lattice": "shoal.algorithms.lattice:Lattice",
+    "datafly": "shoal.algorithms.datafly:Datafly",
+    "samarati": "shoal.algorithms.samarati:Samarati",
+    "refine": "shoal.algorithms.refine:Refine",
+    "mingen": "shoal.algorithms.mingen:MinGen",
+    "genetic": "shoal.algorithms.genetic:Genetic",
+    "safepub": "shoal.algorithms.safepub:SafePubScheme",
+    "tree": "shoal.algorithms.tree:TreeGuided",
 }
+ALGORITHMS = ExtensionTable(
+    "algorithm", "shoal.algorithms", Algorithm, ("category_order", "search"), _BUILT_IN
+)

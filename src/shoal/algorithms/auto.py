@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.algorithms.cluster import clustered
+from shoal.algorithms.cluster import cluster_rows
 from shoal.algorithms.hilbert import Hilbert
 from shoal.algorithms.mingen import MinGen
 from shoal.algorithms.mondrian import Mondrian
-from shoal.algorithms.peel import peeled
-from shoal.algorithms.problem import Problem, Progress, silent
+from shoal.algorithms.peel import build_peel_proposal
+from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
 from shoal.algorithms.refine import Partition, check_budget
-from shoal.algorithms.space import Run, Space, carried, pieces, sound, worker
-from shoal.encoding import CategoryOrder
-from shoal.loss import LOSSES
-from shoal.parameters import check
-from shoal.recoding import Proposal, Recoding
+from shoal.algorithms.space import (
+    ClusteringSpace,
+    Run,
+    replace_unsound_proposal,
+    split_equal_rows,
+    start_worker,
+    transfer_classes,
+)
+from shoal.codespace.loss import LOSSES, find_cell_costs
+from shoal.codespace.recoding import Proposal, Recoding
+from shoal.kernels.cluster import cluster_cells
+from shoal.kernels.compiled import prepare_kernels
+from shoal.kernels.cut_workspace import GREEDY
+from shoal.kernels.hilbert import cut_sequence, hilbert_keys
+from shoal.kernels.partition import KERNELS
+from shoal.kernels.peel import peel_classes
+from shoal.kernels.refine import improve_partition, set_up
+from shoal.support.parameters import check_fields
 
 _SWEEP = 10e-6  # seconds that a sweep of refinement takes per row, about
 _GREEDY = 4e-6  # and a greedy partition
@@ -29,13 +42,11 @@ _TRIMMED = 20e-9  # or one by which few rows leave
 _STARTS = 0.2  # share of the budget for finding where to start from
 _TRIALS = 0.25  # and for finding out which start is best
 _TINY = 14  # rows up to which the optimum is found, and proved, in next to no time
-_EXACT = ("ncp", "certainty", "distortion")
-_WIDTHS = ("ncp", "span-ncp")  # losses that the refinement itself minimises
 _SWEEPS = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Auto:
+class Auto(Algorithm):
     """Chooses by the size of the table, the kinds of its columns and the time there is.
 
     A handful of rows is solved exactly. Where the budget allows several looks at every row, it makes classes
@@ -49,80 +60,96 @@ class Auto:
     """The budget for the search, in seconds of an ordinary core; 0.6 if not said, 2 where columns have
     hierarchies. It is counted in steps, so that the result does not depend on the machine. One pass is made
     even if it takes longer."""
+    works_on_counted_rows = True
+    counts_people = True
 
     def __post_init__(self) -> None:
-        check(self)
+        check_fields(self)
         if self.seconds is not None:
             check_budget("auto", 0, self.seconds)
 
     @property
-    def category_order(self) -> CategoryOrder:
-        """By frequency, which lowers the loss."""
-        return "frequency"
+    def needs_all_rows(self) -> bool:
+        """No: what is too large for several looks gets one pass, which can be a pass of cuts."""
+        return False
+
+    def choose_cut(self, count_rows: Callable[[], int], trees: bool) -> str:
+        """The way to cut that it takes in memory for so many rows."""
+        return cut_in_one_pass(count_rows(), self.seconds, trees)
 
     def search(self, problem: Problem, on_progress: Progress = silent) -> Proposal:
         """Search as the table allows, and say how."""
         if problem.population is not None:
-            return _among_people(problem, on_progress)
+            return _search_with_population(problem, on_progress)
         counted = problem.rows.count is not None  # by an engine for tables that leave time for one pass
-        if not counted and problem.rows.rows <= _TINY and problem.loss in _EXACT:
-            return _proved(problem, on_progress)
+        if not counted and problem.rows.rows <= _TINY and _is_solvable(problem):
+            return _solve_exactly(problem, on_progress)
         trees = any(domain.kind == "tree" for domain in problem.domains)
-        seconds = _budget(self.seconds, trees)
+        seconds = _choose_seconds(self.seconds, trees)
         if counted or problem.table.weight.size * _SWEEP > seconds:
-            return _one_pass(problem, seconds, trees, on_progress)
-        space = Space.of(problem, pieces(problem, every=problem.trims))
-        with worker(on_progress) as run:
-            starts = dict(_starts(problem, space, seconds, run, on_progress))
-            return _best(problem, space, seconds, starts, run, on_progress)
+            return _search_in_one_pass(problem, seconds, trees, on_progress)
+        space = ClusteringSpace.from_table(problem, split_equal_rows(problem, every=problem.has_value_limits))
+        _prepare_kernels(space)
+        with start_worker(on_progress) as run:
+            starts = dict(_build_starts(problem, space, seconds, run, on_progress))
+            return _refine_best_start(problem, space, seconds, starts, run, on_progress)
 
 
-def _budget(seconds: float | None, trees: bool) -> float:
+def _prepare_kernels(space: ClusteringSpace) -> None:
+    """Have the kernels compiled that the search will call, several at once, if they are not there."""
+    ruled = space.rules.limit.size > 0
+    along: Any = peel_classes if space.measure.root.size > 0 or ruled else cut_sequence
+    # The longest first, so that no process is left with it at the end.
+    kernels = (improve_partition, KERNELS[GREEDY], along, cluster_cells, set_up, hilbert_keys)
+    prepare_kernels(kernels, wide=space.table.codes.dtype == np.uint32, ruled=ruled)
+
+
+def _choose_seconds(seconds: float | None, trees: bool) -> float:
     return seconds or (2.0 if trees else 0.6)
 
 
 def cut_in_one_pass(rows: int, seconds: float | None, trees: bool) -> Literal["nearest", "greedy"]:
     """The way to cut so many distinct rows, in a budget, if it is to be one pass."""
-    return "nearest" if rows * _GREEDY > _budget(seconds, trees) else "greedy"
+    return "nearest" if rows * _GREEDY > _choose_seconds(seconds, trees) else "greedy"
 
 
-def _one_pass(problem: Problem, seconds: float, trees: bool, on_progress: Progress) -> Proposal:
+def _search_in_one_pass(problem: Problem, seconds: float, trees: bool, on_progress: Progress) -> Proposal:
     """The pass that loses least for its time: a curve, or cuts where there are hierarchies."""
     rows = problem.table.weight.size
     chosen: Hilbert | Mondrian = Hilbert()
     name = "hilbert"
-    rules = problem.rules(problem.table)
+    rules = problem.build_rules(problem.table)
     if trees or rules.limit.size > 0:
         chosen = Mondrian(cut=cut_in_one_pass(rows, seconds, trees))
         name = f"mondrian(cut={chosen.cut})"
     why = f"{rows:,} distinct rows leave time for one pass in {seconds:g} seconds"
     proposal = chosen.search(problem, on_progress)
-    return _chosen(proposal, name, why)
+    return _note_choice(proposal, name, why)
 
 
-def _starts(
-    problem: Problem, space: Space, seconds: float, run: Run, on_progress: Progress
+def _build_starts(
+    problem: Problem, space: ClusteringSpace, seconds: float, run: Run, on_progress: Progress
 ) -> Iterator[tuple[str, NDArray[np.int32]]]:
     """Classes to start from, by the name of how they were made."""
-    greedy = carried(Mondrian().search(problem, on_progress), space.table)
+    greedy = transfer_classes(Mondrian().search(problem, on_progress), space.table)
     yield "mondrian", greedy
     # Along a tree's leaves a curve jumps more than it stays, and it knows nothing of sensitive values.
     if space.measure.root.size > 0 or space.rules.limit.size > 0:
-        each = _TRIMMED if problem.trims else _VECTOR
+        each = _TRIMMED if problem.has_value_limits else _VECTOR
         vectors = int(2 * _STARTS * seconds / (space.table.weight.size * each))
-        yield "peel", carried(peeled(problem, max(vectors, 1), run), space.table)
+        yield "peel", transfer_classes(build_peel_proposal(problem, max(vectors, 1), run), space.table)
     else:
-        yield "hilbert", carried(Hilbert().search(problem, on_progress), space.table)
+        yield "hilbert", transfer_classes(Hilbert().search(problem, on_progress), space.table)
     rows, size = space.ident.size, max(space.rules.size, 1)
-    cell = int(_STARTS * seconds * 2 * size / (rows * space.nanoseconds * 1e-9))
+    cell = int(_STARTS * seconds * 2 * size / (rows * space.step_nanoseconds * 1e-9))
     if cell >= 4 * size and len(problem.domains) > space.measure.root.shape[1]:
         cell = 0 if cell >= rows else cell
-        yield f"cluster(cell={cell})", clustered(space, greedy, cell, problem.threads, on_progress)
+        yield f"cluster(cell={cell})", cluster_rows(space, greedy, cell, problem.threads, on_progress)
 
 
-def _best(
+def _refine_best_start(
     problem: Problem,
-    space: Space,
+    space: ClusteringSpace,
     seconds: float,
     starts: dict[str, NDArray[np.int32]],
     run: Run,
@@ -132,13 +159,14 @@ def _best(
     made = {name: Partition(space, start, problem.seed) for name, start in starts.items()}
     tried = tuple((name, partition.loss) for name, partition in made.items())
     for done, partition in enumerate(made.values(), 1):
-        partition.refine(1, _TRIALS * seconds / len(made), run)
+        partition.refine_classes(1, _TRIALS * seconds / len(made), run)
         on_progress("comparing", done / len(made))
     best = min(made, key=lambda name: made[name].loss)
     chosen = made[best]
     trial = chosen.loss
+    # The budget is one for all: what the losing starts used is gone.
     others = sum(partition.spent for name, partition in made.items() if name != best)
-    chosen.refine(_SWEEPS, (1 - _STARTS) * seconds - others, run, on_progress)
+    chosen.refine_classes(_SWEEPS, (1 - _STARTS) * seconds - others, run, on_progress)
     on_progress("refining", 1.0)
     lost = ", ".join(f"{name} {100 * loss:.2f}" for name, loss in tried)
     notes = (
@@ -148,43 +176,55 @@ def _best(
     )
     nodes = sum(partition.evaluations for partition in made.values())
     refined = Proposal(space.table, chosen.class_of(), nodes=nodes, notes=notes, tried=tried)
-    if problem.loss not in _WIDTHS:
-        refined = _least(problem, refined, starts)
-    return sound(problem, refined)
+    if not _is_refined(problem.loss):
+        refined = _keep_least_loss(problem, refined, starts)
+    return replace_unsound_proposal(problem, refined)
 
 
-def _proved(problem: Problem, on_progress: Progress) -> Proposal:
+def _is_solvable(problem: Problem) -> bool:
+    """Whether the exact search finds what has least of the loss, sets of categories included."""
+    costs = find_cell_costs(problem.loss)
+    return problem.person is None and costs is not None and not costs.spans_sets
+
+
+def _is_refined(loss: str) -> bool:
+    """Whether it is what the refinement minimises: the mean width of the cells."""
+    costs = find_cell_costs(loss)
+    return costs is not None and costs.mean and not costs.step
+
+
+def _solve_exactly(problem: Problem, on_progress: Progress) -> Proposal:
     """The optimum."""
     proposal = MinGen(sets=True, limit=1, seconds=None).search(problem, on_progress)
     why = f"{problem.rows.rows} rows are few enough to find the table of least loss"
-    return _chosen(proposal, "mingen(sets=true)", why)
+    return _note_choice(proposal, "mingen(sets=true)", why)
 
 
-def _among_people(problem: Problem, on_progress: Progress) -> Proposal:
+def _search_with_population(problem: Problem, on_progress: Progress) -> Proposal:
     """Classes by cuts, which alone count people of a population who equal no row of the table."""
     proposal = Mondrian().search(problem, on_progress)
     why = "its cuts count the people who equal no row of the table, too"
-    return _chosen(proposal, "mondrian", why)
+    return _note_choice(proposal, "mondrian", why)
 
 
-def _chosen(proposal: Proposal, name: str, why: str) -> Proposal:
+def _note_choice(proposal: Proposal, name: str, why: str) -> Proposal:
     """The proposal, with a word on why it was chosen."""
     return replace(proposal, notes=(*proposal.notes, f"auto chose {name}: {why}"))
 
 
-def _least(problem: Problem, refined: Proposal, starts: dict[str, NDArray[np.int32]]) -> Proposal:
+def _keep_least_loss(problem: Problem, refined: Proposal, starts: dict[str, NDArray[np.int32]]) -> Proposal:
     """What has the least of the loss that was asked for, where that is not what the refinement minimises."""
     plain = {name: replace(refined, class_of=start) for name, start in starts.items()}
-    lost = {name: _loss(problem, proposal) for name, proposal in plain.items()}
+    lost = {name: _measure_loss(problem, proposal) for name, proposal in plain.items()}
     least = min(lost, key=lambda name: lost[name])
-    if _loss(problem, refined) <= lost[least]:
+    if _measure_loss(problem, refined) <= lost[least]:
         return refined
     why = f"{least} as it was has less of the loss '{problem.loss}': {lost[least]:g}"
     return replace(plain[least], notes=(*refined.notes, why))
 
 
-def _loss(problem: Problem, proposal: Proposal) -> float:
+def _measure_loss(problem: Problem, proposal: Proposal) -> float:
     """The loss that was asked for."""
-    recoding = Recoding.of(proposal, problem.domains)
+    recoding = Recoding.from_proposal(proposal, problem.domains)
     measured: float = LOSSES[problem.loss]().measure(recoding, problem.weights).value
     return measured

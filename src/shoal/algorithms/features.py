@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.domain import Domain
-from shoal.encoding import Encoded
+from shoal.codespace.domain import Domain
+from shoal.codespace.encoding import EncodedColumn
+from shoal.support.arithmetic import weighted_sum
 
 Floats = NDArray[np.float64]
 
-_FEW = 20  # a column of numbers with more different ones than this is predicted as numbers, not as classes
+_FEW = 20  # a column with more distinct numbers than this is predicted as numbers, not as classes
 _CLASSES = 5  # categories are ordered by the shares of so many classes, the commonest
 
 
@@ -27,21 +28,21 @@ class Target:
     """How many classes there are; 0 for numbers."""
 
     @classmethod
-    def of(cls, column: Encoded) -> Target:
-        """A column as a target: classes, unless it has many different numbers."""
+    def from_column(cls, column: EncodedColumn) -> Target:
+        """A column as a target: classes, unless it has many distinct numbers."""
         domain = column.domain
         if domain.kind == "number" and domain.size > _FEW:
             return cls(np.maximum(domain.position[column.codes], 0.0), 0)
         return cls(column.codes.astype(np.int64), domain.size)
 
-    def impurity(self) -> float:
+    def measure_impurity(self) -> float:
         """What a tree that has made no cut has still to explain, per row."""
         if not self.classes:
             return float(np.var(self.value))
         share = np.bincount(self.value.astype(np.int64)) / self.value.size
-        return float(1 - share @ share)
+        return float(1 - weighted_sum(share, share))
 
-    def shown(self) -> Floats:
+    def to_numbers(self) -> Floats:
         """[rows, m] the numbers by which categories are compared."""
         if not self.classes:
             return np.asarray(self.value, np.float64)[:, None]
@@ -65,20 +66,21 @@ class Features:
     """[m] what a value without a code looks like; None for a line."""
 
     @classmethod
-    def of(
+    def from_columns(
         cls, domains: Sequence[Domain], codes: Sequence[NDArray[np.unsignedinteger]], target: Target
     ) -> Features:
         """Features that suit a target, from the codes of all rows."""
-        shown = target.shown()
+        shown = target.to_numbers()
         tables = tuple(
-            None if domain.ranges else _means(domain, code.astype(np.int64), shown)
+            None if domain.has_ranges else _compute_target_means(domain, code.astype(np.int64), shown)
             for domain, code in zip(domains, codes, strict=True)
         )
         mean = shown.mean(axis=0)
+        # Nothing is known of such a value: on every level it looks like the average row.
         unseen = tuple(None if t is None else np.tile(mean, t.shape[1] // mean.size) for t in tables)
         return cls(tables, unseen)
 
-    def matrix(self, codes: Sequence[NDArray[np.number]]) -> NDArray[np.float32]:
+    def build_matrix(self, codes: Sequence[NDArray[np.number]]) -> NDArray[np.float32]:
         """[rows, features]; codes on a line may lie between two, and a category without a code is -1."""
         parts = []
         for code, table, unseen in zip(codes, self.tables, self.unseen, strict=True):
@@ -89,8 +91,9 @@ class Features:
         return np.hstack(parts)
 
 
-def _means(domain: Domain, code: NDArray[np.int64], shown: Floats) -> Floats:
+def _compute_target_means(domain: Domain, code: NDArray[np.int64], shown: Floats) -> Floats:
     """[codes, m] mean target of the rows with each value, or in each node of every level above it."""
+    # Without the root, which is the same for all values.
     levels = np.arange(domain.size)[None] if domain.hierarchy is None else domain.hierarchy.nodes[:-1]
     parts = []
     for node in levels:

@@ -9,19 +9,31 @@ from typing import Literal
 
 import numpy as np
 
-from shoal.algorithms.mingen import by_cheapest_cells, class_rows, first_classes, matching_k, rowwise
-from shoal.algorithms.problem import Problem, Progress, silent
-from shoal.encoding import CategoryOrder
+from shoal.algorithms.exact import coverage, matching
+from shoal.algorithms.exact.budget import Budget
+from shoal.algorithms.exact.evolution import (
+    ClassPopulation,
+    EvolutionPlan,
+    MatchingPopulation,
+    TablePopulation,
+    Watch,
+    evolve_population,
+)
+from shoal.algorithms.exact.options import TIE, Ints, TableSpace
+from shoal.algorithms.mingen import (
+    build_cheapest_proposal,
+    build_partition_problem,
+    build_rowwise_proposal,
+    find_first_classes,
+    matching_k,
+)
+from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
+from shoal.codespace.frequency import CodedRows, FrequencyTable
+from shoal.codespace.recoding import Proposal
 from shoal.errors import RecipeError
-from shoal.exact import coverage, matching
-from shoal.exact.budget import Budget
-from shoal.exact.evolution import Classes, Picks, Plan, Population, Watch, evolve
-from shoal.exact.options import TIE, Ints, Space
-from shoal.frequency import CodedRows, FrequencyTable
 from shoal.kernels.rules import Rules
-from shoal.parameters import check
-from shoal.progress import Figures
-from shoal.recoding import Proposal
+from shoal.support.parameters import check_fields
+from shoal.support.progress import SearchFigures
 
 History = tuple[tuple[float, float], ...]
 
@@ -29,7 +41,7 @@ _BLOCK = 2000  # rows that evolve together; a larger table falls into blocks of 
 
 
 @dataclass(frozen=True, slots=True)
-class Genetic:
+class Genetic(Algorithm):
     """Evolution: tables are crossed and mutated, every child is mended and improved, the best survive.
 
     With semantics=matching small tables evolve row by row, from everything generalised; all others evolve
@@ -53,11 +65,12 @@ class Genetic:
     """classes: every row equals k - 1 others; matching: every row could be k of the original rows."""
     patience: int = 50
     """Generations without improvement after which the search ends."""
-    seconds: float | None = None
-    """Time after which the search ends; what the clock ends may end otherwise the next time."""
+    seconds: float | None = 60.0
+    """Time after which the search ends with the best so far; none for no limit. What the clock ends may end
+    otherwise the next time."""
 
     def __post_init__(self) -> None:
-        check(self)
+        check_fields(self)
         for name, least in (("population", 2), ("generations", 1), ("mutation_rate", 0), ("patience", 1)):
             if getattr(self, name) < least:
                 raise RecipeError(f"{name} must be at least {least}, not {getattr(self, name)}")
@@ -65,84 +78,91 @@ class Genetic:
             raise RecipeError(f"seconds must be above 0, not {self.seconds}; leave it out for no limit")
 
     @property
-    def category_order(self) -> CategoryOrder:
-        """By frequency, as Mondrian, from whose proposal it starts."""
-        return "frequency"
+    def is_cell_level(self) -> bool:
+        """With matching semantics: a row is hidden among those it could be, not among equal ones."""
+        return self.semantics == "matching"
 
     def search(self, problem: Problem, on_progress: Progress = silent) -> Proposal:
         """Evolve a table."""
         table = problem.rows.one_by_one(in_order=True)
-        space = Space.of(problem.domains, table.codes, problem.loss, problem.weights, sets=True)
-        run = _Run(self, problem, table, space, Budget(self.seconds, None, on_progress, space.scale))
+        space = TableSpace.from_codes(problem.domains, table.codes, problem.loss, problem.weights, sets=True)
+        run = _EvolutionRun(self, problem, table, space, Budget(self.seconds, None, on_progress, space.scale))
         if self.semantics == "matching":
             k = matching_k(problem, "genetic")
+            # Too many rows or options to evolve row by row: classes are permitted by matching, too.
             with suppress(coverage.TooManyError):
-                return run.by_matching(k)
-        return run.by_classes()
+                return run.evolve_by_matching(k)
+        return run.evolve_by_classes()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Run:
+class _EvolutionRun:
     settings: Genetic
     problem: Problem
     table: FrequencyTable
-    space: Space
+    space: TableSpace
     budget: Budget
 
-    def by_matching(self, k: int) -> Proposal:
+    def evolve_by_matching(self, k: int) -> Proposal:
         """Evolve a small table row by row."""
-        rows = [row.solving() for row in coverage.choices(self.space, k, self.budget)]
+        rows = [row.keep_undominated() for row in coverage.list_cover_options(self.space, k, self.budget)]
         bound = matching.lower_bound(rows, k)
-        population = Picks(rows, k, self.settings.population, self.problem.seed)
-        plan = self._plan(1.0)
-        history = evolve(population, plan, bound, self._watch(population, plan, bound))
+        population = MatchingPopulation(rows, k, self.settings.population, self.problem.seed)
+        plan = self._make_plan(1.0)
+        history = evolve_population(population, plan, bound, self._make_watch(population, plan, bound))
         picked = enumerate(population.picks[0])
         boxes = [
-            next(coverage.boxes(self.space, i, rows[i].cover[at], float(rows[i].cost[at])))
+            next(coverage.list_boxes(self.space, i, rows[i].cover[at], float(rows[i].cost[at])))
             for i, at in picked
         ]
-        return self._described(rowwise(self.table, boxes), history, bound)
+        return self._describe_result(build_rowwise_proposal(self.table, boxes), history, bound)
 
-    def by_classes(self) -> Proposal:
+    def evolve_by_classes(self) -> Proposal:
         """Evolve Mondrian's classes, block by block."""
-        start = first_classes(self.problem)
+        start = find_first_classes(self.problem)
         class_of = np.empty(start.size, np.int64)
         histories, classes = [], 0
-        blocks = list(_blocks(start))
-        bound = class_rows(self.problem, self.space).row_bound() if len(blocks) == 1 else None
+        blocks = list(_split_blocks(start))
+        # The bound is one of the whole table, and says nothing about the loss of a block.
+        bound = build_partition_problem(self.problem, self.space).row_bound() if len(blocks) == 1 else None
         for number, rows in enumerate(blocks):
-            plan = self._plan(min(1.0, _BLOCK / start.size) if len(blocks) > 1 else 1.0)
-            rules, begin = self._rules(rows), np.unique(start[rows], return_inverse=True)[1]
-            population = Classes(
+            # Blocks share the generations, so that the work does not grow with their number.
+            plan = self._make_plan(min(1.0, _BLOCK / start.size) if len(blocks) > 1 else 1.0)
+            rules, begin = self._build_rules(rows), np.unique(start[rows], return_inverse=True)[1]
+            population = ClassPopulation(
                 self.space, rules, begin.astype(np.int64), self.settings.population, self.problem.seed, rows
             )
-            watch = self._watch(population, plan, bound, (number, len(blocks)))
-            histories.append(evolve(population, plan, -np.inf if bound is None else bound, watch))
+            watch = self._make_watch(population, plan, bound, (number, len(blocks)))
+            histories.append(evolve_population(population, plan, -np.inf if bound is None else bound, watch))
             class_of[rows] = population.of[0] + classes
             classes += int(population.of[0].max()) + 1
-        found = by_cheapest_cells(self.table, self.space, class_of)
-        return self._described(found, _together(histories), bound)
+        found = build_cheapest_proposal(self.table, self.space, class_of)
+        return self._describe_result(found, _sum_histories(histories), bound)
 
-    def _plan(self, share: float) -> Plan:
+    def _make_plan(self, share: float) -> EvolutionPlan:
         generations = max(1, round(self.settings.generations * share))
-        return Plan(generations, self.settings.mutation_rate, self.settings.patience)
+        return EvolutionPlan(generations, self.settings.mutation_rate, self.settings.patience)
 
-    def _watch(
-        self, population: Population, plan: Plan, bound: float | None, block: tuple[int, int] = (0, 1)
+    def _make_watch(
+        self,
+        population: TablePopulation,
+        plan: EvolutionPlan,
+        bound: float | None,
+        block: tuple[int, int] = (0, 1),
     ) -> Watch:
         """Count tables and tell every generation; losses are those of the block."""
         number, blocks = block
         doing = "evolving" if blocks == 1 else f"evolving block {number + 1} of {blocks}"
 
-        def watch(generation: int, best: float, mean: float) -> bool:
-            self.budget.visit(population.bred if generation else 0)
+        def watch_generation(generation: int, best: float, mean: float) -> bool:
+            self.budget.count_states(population.child_count if generation else 0)
             done = (number + generation / plan.generations) / blocks
-            self.budget.tell(doing, Figures(best, mean, bound, generation), done)
-            return self.budget.over
+            self.budget.report_progress(doing, SearchFigures(best, mean, bound, generation), done)
+            return self.budget.is_over
 
-        return watch
+        return watch_generation
 
-    def _rules(self, rows: Ints) -> Rules:
+    def _build_rules(self, rows: Ints) -> Rules:
         """The privacy goal for some of the rows."""
         every = self.problem.rows
         some = CodedRows(
@@ -151,9 +171,9 @@ class _Run:
             tuple(codes[rows] for codes in every.sensitive),
             every.sensitive_sizes,
         )
-        return self.problem.rules(some.one_by_one(in_order=True))
+        return self.problem.build_rules(some.one_by_one(in_order=True))
 
-    def _described(self, proposal: Proposal, history: History, bound: float | None) -> Proposal:
+    def _describe_result(self, proposal: Proposal, history: History, bound: float | None) -> Proposal:
         scale, (best, _) = self.space.scale, history[-1]
         reached = bound is not None and best <= bound + TIE
         notes = []
@@ -164,16 +184,19 @@ class _Run:
         return replace(
             proposal,
             nodes=self.budget.nodes,
+            # Above the bound nothing is proved, neither that it is optimal nor that it is not.
             optimal=True if reached else None,
+            # Rounding may put the best a little below the bound.
             lower_bound=None if bound is None else min(bound, best) * scale,
             notes=tuple(notes),
             history=tuple((low * scale, mean * scale) for low, mean in history),
         )
 
 
-def _blocks(class_of: Ints) -> Iterator[Ints]:
+def _split_blocks(class_of: Ints) -> Iterator[Ints]:
     """Rows of neighbouring classes, in blocks that can evolve by themselves; Mondrian numbers them so."""
     size = np.bincount(class_of)
+    # No class crosses the border of a block, so a table of up to two blocks stays in one.
     block = (
         (np.cumsum(size) - size) // _BLOCK if class_of.size > 2 * _BLOCK else np.zeros(size.size, np.int64)
     )
@@ -182,7 +205,7 @@ def _blocks(class_of: Ints) -> Iterator[Ints]:
         yield np.flatnonzero(of_row == each)
 
 
-def _together(histories: list[History]) -> History:
+def _sum_histories(histories: list[History]) -> History:
     """Sums over blocks; one that ended early stays as it was."""
     longest = max(map(len, histories))
     padded = [[*history, *[history[-1]] * (longest - len(history))] for history in histories]

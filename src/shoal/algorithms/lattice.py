@@ -10,16 +10,16 @@ from math import inf, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.algorithms.datafly import climbed
+from shoal.algorithms.datafly import climb_levels
+from shoal.algorithms.exact.budget import Budget
 from shoal.algorithms.fulldomain import FullDomain, check_levels
-from shoal.algorithms.problem import Problem, Progress, silent
-from shoal.encoding import CategoryOrder
+from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
+from shoal.codespace.recoding import Proposal
 from shoal.errors import RecipeError
-from shoal.exact.budget import Budget
-from shoal.kernels.lattice import lift, way_up
-from shoal.parameters import check
-from shoal.progress import Figures
-from shoal.recoding import Proposal
+from shoal.kernels.lattice import find_path_up, raise_bounds
+from shoal.support.arithmetic import log10
+from shoal.support.parameters import check_fields
+from shoal.support.progress import SearchFigures
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -29,7 +29,7 @@ _CHUNK = 1 << 10  # vectors that are looked through at once
 
 
 @dataclass(frozen=True, slots=True)
-class Lattice:
+class Lattice(Algorithm):
     """Full-domain generalisation: all values of a column go to one level, and the levels lose the least.
 
     A level vector says how far up its hierarchy each column goes; rows in groups that then do not satisfy the
@@ -56,41 +56,37 @@ class Lattice:
     """Time after which it ends with the best so far and what is proved of it; none for no limit."""
     others: int = 5
     """How many runners-up are told."""
+    works_on_counted_rows = True
+    counts_people = True
 
     def __post_init__(self) -> None:
-        check(self)
-        check_levels(self.levels, self.coding)
-        if self.seconds is not None and self.seconds <= 0:
-            raise RecipeError(f"seconds must be above 0, not {self.seconds}; leave it out for no limit")
+        check_fields(self)
+        check_levels(self.levels, self.coding, self.seconds)
         if self.others < 0:
             raise RecipeError(f"others must be 0 or more, not {self.others}")
-
-    @property
-    def category_order(self) -> CategoryOrder:
-        """Any will do: a flat category has no neighbours here."""
-        return "frequency"
 
     def search(self, problem: Problem, on_progress: Progress = silent) -> Proposal:
         """Find the best level vector."""
         space = FullDomain("lattice", problem, self.levels, self.coding)
         budget = Budget(self.seconds, on_progress=on_progress)
-        search = _Search(space, budget, self.others)
-        search.run()
-        return search.proposal()
+        search = _LatticeSearch(space, budget, self.others)
+        search.search_vectors()
+        return search.build_proposal()
 
 
-class _Search:
+class _LatticeSearch:
     """What is known of the level vectors of a lattice: numbered in lexicographic order."""
 
     def __init__(self, space: FullDomain, budget: Budget, others: int) -> None:
         self.space, self.budget, self.others = space, budget, others
-        self.low, high = _window(space)
+        self.low, high = _choose_window(space, budget)
         self.shape = high - self.low + 1
         self.whole = prod((space.high - space.low + 1).tolist())
         self.size = int(prod(self.shape.tolist()))
+        # What one level of each column adds to a vector's number; the last column counts fastest.
         self.step = np.append(np.cumprod(self.shape[:0:-1])[::-1], 1)
-        chunks = self._chunks(np.arange(self.size))
-        self.floor = np.concatenate([space.score.bound(self._vectors(chunk)) for chunk in chunks])
+        chunks = self._split_chunks(np.arange(self.size))
+        self.floor = np.concatenate([space.score.bound_loss(self._decode_vectors(chunk)) for chunk in chunks])
         """At least so much is lost."""
         self.hidden = np.zeros(self.size)
         """At least so many rows are suppressed."""
@@ -103,61 +99,66 @@ class _Search:
         """The best vectors, the worst of them first, as losses with the opposite sign."""
         self.permitted = 0
 
-    def run(self) -> None:
+    def search_vectors(self) -> None:
         """Look at vectors until no other can be better, or the time is over."""
-        self._look(self.size - 1)  # so that there is something to release
+        self._evaluate_vector(self.size - 1)  # so that there is something to release
         if not self.space.lasting and self.space.limit > 0:  # else ways up do better
-            self._descend()
+            self._descend_greedily()
+        # Lowest floor first: once a floor reaches the best loss, no later vector can be better.
         order = np.argsort(self.floor, kind="stable")
         first = self.floor[order[::_CHUNK]]  # floors rise while the search goes on, but the order stays
-        for number, chunk in enumerate(self._chunks(order)):
-            if first[number] >= self.best or self.budget.over:
+        for number, chunk in enumerate(self._split_chunks(order)):
+            if first[number] >= self.best or self.budget.is_over:
                 break
-            for at in filter(self._is_open, chunk[self._open(chunk)].tolist()):
-                if self.budget.over:
+            for at in filter(self._is_open, chunk[self._find_open_vectors(chunk)].tolist()):
+                if self.budget.is_over:
                     break
-                self._resolve(at)
-                known = Figures(None if self.winner is None else self.best, bound=float(first[number]))
-                self.budget.tell("searching the lattice", known, number / first.size)
+                self._resolve_vector(at)
+                known = SearchFigures(None if self.winner is None else self.best, bound=float(first[number]))
+                self.budget.report_progress("searching the lattice", known, number / first.size)
 
-    def _chunks(self, numbers: Ints) -> Iterator[Ints]:
+    def _split_chunks(self, numbers: Ints) -> Iterator[Ints]:
         return (numbers[at : at + _CHUNK] for at in range(0, numbers.size, _CHUNK))
 
-    def _vectors(self, numbers: Ints | int) -> Ints:
+    def _decode_vectors(self, numbers: Ints | int) -> Ints:
         vectors: Ints = np.asarray(numbers)[..., None] // self.step % self.shape + self.low
         return vectors
 
-    def _least(self, numbers: Ints) -> Floats:
+    def _bound_losses(self, numbers: Ints) -> Floats:
         """At least what vectors lose."""
         floor: Floats = self.floor[numbers]
         if self.extra.size:
             return np.add(floor, self.extra[numbers])
-        return np.maximum(floor, self.space.score.suppressing(self._vectors(numbers), self.hidden[numbers]))
+        return np.maximum(
+            floor,
+            self.space.score.bound_with_suppression(self._decode_vectors(numbers), self.hidden[numbers]),
+        )
 
-    def _open(self, numbers: Ints) -> NDArray[np.bool_]:
+    def _find_open_vectors(self, numbers: Ints) -> NDArray[np.bool_]:
         """Which vectors could still be the best."""
         could = ~self.seen[numbers] & (self.hidden[numbers] <= self.space.limit)
-        could[could] = self._least(numbers[could]) < self.best
+        could[could] = self._bound_losses(numbers[could]) < self.best
         return could
 
     def _is_open(self, at: int) -> bool:
         """The same of one vector: of most the answer needs no arithmetic."""
         if self.seen[at] or self.hidden[at] > self.space.limit or self.floor[at] >= self.best:
             return False
-        return not self.hidden[at] or bool(self._least(np.array([at]))[0] < self.best)
+        return not self.hidden[at] or bool(self._bound_losses(np.array([at]))[0] < self.best)
 
-    def _resolve(self, at: int) -> None:
+    def _resolve_vector(self, at: int) -> None:
         """Look at vectors on a way up from an open one, until it is known or ruled out.
 
         By halves, for where on the way too many rows begin to be suppressed: what is there rules out most.
         """
-        way = way_up(self.floor, self.shape, at)
+        way = find_path_up(self.floor, self.shape, at)
         first, last = 0, way.size
         while first < last:
             middle = (first + last) // 2
             each = way[middle]
             if not self.seen[each] and self.hidden[each] <= self.space.limit:
-                self._look(each)
+                self._evaluate_vector(each)
+            # What fails here fails on all of the way below: only the upper half is left.
             if self.hidden[each] > self.space.limit:
                 first = middle + 1
             elif self._is_open(at):
@@ -165,68 +166,75 @@ class _Search:
             else:
                 break
 
-    def _descend(self) -> None:
+    def _descend_greedily(self) -> None:
         """Go down from the top, always to the best of the vectors right below, as long as it gets better."""
         best = inf
-        while self.winner is not None and self.best < best and not self.budget.over:
+        while self.winner is not None and self.best < best and not self.budget.is_over:
             best = self.best
-            lower = self.winner - self.step[self._vectors(self.winner) > self.low]
-            for each in lower[self._open(lower)].tolist():
-                self._look(each)
+            lower = self.winner - self.step[self._decode_vectors(self.winner) > self.low]
+            for each in lower[self._find_open_vectors(lower)].tolist():
+                self._evaluate_vector(each)
 
-    def _look(self, at: int) -> None:
-        vector = self._vectors(at)
-        node = self.space.look(vector, self.best)
-        self.budget.visit()
+    def _evaluate_vector(self, at: int) -> None:
+        vector = self._decode_vectors(at)
+        node = self.space.evaluate_vector(vector, self.best)
+        self.budget.count_states()
         self.seen[at] = True
         place = vector - self.low
+        # Suppressed rows carry over to lower vectors, and a loss by larger groups to higher ones.
         if (hidden := self.space.hidden_below(node)) > self.hidden[at]:
-            lift(self.hidden, self.shape, place, float(hidden), False)
-        if (above := self.space.score.above(node.figures)) > self.floor[at]:
-            lift(self.floor, self.shape, place, above, True)
-        if node.permitted:
+            raise_bounds(self.hidden, self.shape, place, float(hidden), False)
+        if (above := self.space.score.bound_above(node.figures)) > self.floor[at]:
+            raise_bounds(self.floor, self.shape, place, above, True)
+        if node.is_permitted:
             self.permitted += 1
-            self._rank(at, node.loss)
+            self._rank_vector(at, node.loss)
+            # Lower vectors suppress these rows too, and each costs as much there or more.
             if self.extra.size and (extra := node.loss - self.floor[at]) > self.extra[at]:
-                lift(self.extra, self.shape, place, extra, False)
+                raise_bounds(self.extra, self.shape, place, extra, False)
 
-    def _rank(self, at: int, loss: float) -> None:
+    def _rank_vector(self, at: int, loss: float) -> None:
         """Remember a vector if it is among the best, as the lowest that makes the same groups."""
-        lowest = self.space.lowest_alike(self._vectors(at), self.low)
-        at = int((lowest - self.low) @ self.step)
+        lowest = self.space.lowest_alike(self._decode_vectors(at), self.low)
+        at = int(((lowest - self.low) * self.step).sum())
         if any(at == -other for _, other in self.found):
             return
         if loss < self.best:
             self.best, self.winner = loss, at
         if len(self.found) <= self.others:
+            # The heap's first is the worst: the greatest loss, and of ties the highest number.
             heappush(self.found, (-loss, -at))
         elif loss < -self.found[0][0]:
             heapreplace(self.found, (-loss, -at))
 
-    def proposal(self) -> Proposal:
+    def build_proposal(self) -> Proposal:
         """The best vector, and how the others stand."""
         if self.winner is None:
-            raise self.space.refused()
-        left = np.concatenate([chunk[self._open(chunk)] for chunk in self._chunks(np.arange(self.size))])
-        bound = min([self.best, *(float(self._least(chunk).min()) for chunk in self._chunks(left))])
+            raise self.space.make_unreachable_error()
+        left = np.concatenate(
+            [chunk[self._find_open_vectors(chunk)] for chunk in self._split_chunks(np.arange(self.size))]
+        )
+        bound = min(
+            [self.best, *(float(self._bound_losses(chunk).min()) for chunk in self._split_chunks(left))]
+        )
         windowed = self.size < self.whole
         if windowed:  # what was not considered loses at least as much as the lowest levels
-            lowest = float(self.space.score.bound(self.space.low)) if self.space.score.upwards else 0.0
+            lowest = float(self.space.score.bound_loss(self.space.low)) if self.space.score.upwards else 0.0
             bound = min(bound, lowest)
-        return self.space.proposal(
-            self.space.look(self._vectors(self.winner)),
+        return self.space.build_proposal(
+            self.space.evaluate_vector(self._decode_vectors(self.winner)),
             nodes=self.budget.nodes,
             cuts=self.size - self.budget.nodes - left.size,
             optimal=bool(left.size == 0 and (not windowed or bound >= self.best)),
             lower_bound=bound,
             search_space=float(self.whole),
-            search_space_log10=float(np.log10(float(self.whole))),
-            tried=self._runners_up(),
-            states=self._states(left.size),
-            notes=self._notes(windowed),
+            search_space_log10=log10(self.whole),
+            tried=self._list_runners_up(),
+            states=self._list_states(left.size),
+            notes=self._build_notes(windowed),
         )
 
-    def _states(self, left: int) -> tuple[tuple[str, int], ...]:
+    def _list_states(self, left: int) -> tuple[tuple[str, int], ...]:
         failing = int(np.count_nonzero(~self.seen & (self.hidden > self.space.limit)))
         looked = self.budget.nodes
         return (
@@ -238,12 +246,12 @@ class _Search:
             ("not considered", self.whole - self.size),
         )
 
-    def _runners_up(self) -> tuple[tuple[str, float], ...]:
+    def _list_runners_up(self) -> tuple[tuple[str, float], ...]:
         """The best vectors, the best of them first."""
         ranked = sorted((-loss, -at) for loss, at in self.found)
-        return tuple((",".join(map(str, self._vectors(at))), loss) for loss, at in ranked)
+        return tuple((",".join(map(str, self._decode_vectors(at))), loss) for loss, at in ranked)
 
-    def _notes(self, windowed: bool) -> tuple[str, ...]:
+    def _build_notes(self, windowed: bool) -> tuple[str, ...]:
         notes = []
         if windowed:
             notes.append(
@@ -254,12 +262,14 @@ class _Search:
         return tuple(notes)
 
 
-def _window(space: FullDomain) -> tuple[Ints, Ints]:
+def _choose_window(space: FullDomain, budget: Budget) -> tuple[Ints, Ints]:
     """The lowest and highest levels to consider: all, or those around the levels that datafly finds."""
     low, high = space.low, space.high
     if prod((high - low + 1).tolist()) <= _MOST:
         return low, high
-    centre = climbed(space).vector
+    # A budget of its own: what datafly looks at must not count among this search's states.
+    centre = climb_levels(space, Budget(budget.seconds)).vector
+    # One level at a time to every side, so that no column uses up the window.
     first, last = centre.copy(), centre.copy()
     growing = True
     while growing:

@@ -7,19 +7,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.algorithms.cluster import cells
+from shoal.algorithms.cluster import assign_cells
 from shoal.algorithms.mondrian import Mondrian
-from shoal.algorithms.problem import Problem, Progress, silent
-from shoal.algorithms.space import Run, Space, carried, numbered, pieces, worker
-from shoal.encoding import CategoryOrder
+from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
+from shoal.algorithms.space import (
+    ClusteringSpace,
+    Run,
+    renumber_classes,
+    split_equal_rows,
+    start_worker,
+    transfer_classes,
+)
+from shoal.codespace.recoding import Centre, Proposal
 from shoal.errors import RecipeError, quote
-from shoal.kernels.mdav import mdav
-from shoal.parameters import check
-from shoal.recoding import Centre, Proposal
+from shoal.kernels.mdav import find_mdav_groups
+from shoal.support.parameters import check_fields
 
 
 @dataclass(frozen=True, slots=True)
-class Microaggregate:
+class Microaggregate(Algorithm):
     """Groups rows with similar numbers and releases every group as its centre, so that numbers stay numbers.
 
     MDAV: around the row farthest from the middle of all, the nearest rows make a group; so do those around
@@ -37,43 +43,39 @@ class Microaggregate:
     """Release the value nearest the mean of a class, or its median."""
     cell: int = 20_000
     """Least number of rows in the greedy cells that larger tables are cut into first; 0 for one cell."""
+    counts_people = True
 
     def __post_init__(self) -> None:
-        check(self)
+        check_fields(self)
         if self.cell < 0:
             raise RecipeError(f"cell of algorithm microaggregate must be 0 or more, not {self.cell}")
 
-    @property
-    def category_order(self) -> CategoryOrder:
-        """Of no importance: it takes no categories."""
-        return "frequency"
-
     def search(self, problem: Problem, on_progress: Progress = silent) -> Proposal:
         """Group the rows, cell by cell."""
-        _check(problem)
-        space = Space.of(problem, pieces(problem))
-        greedy = carried(Mondrian().search(problem, on_progress), space.table)
-        cell_of = cells(space, greedy, self.cell)
+        _check_problem(problem)
+        space = ClusteringSpace.from_table(problem, split_equal_rows(problem))
+        greedy = transfer_classes(Mondrian().search(problem, on_progress), space.table)
+        cell_of = assign_cells(space, greedy, self.cell)
         class_of, last = np.empty(cell_of.size, np.int64), int(cell_of.max())
-        with worker(on_progress) as run:
+        with start_worker(on_progress) as run:
             for cell in range(last + 1):
                 rows = np.flatnonzero(cell_of == cell)
                 # Greedy classes keep the privacy models where groups cannot; their numbers must not meet.
-                groups = _groups(space, rows, run)
+                groups = _group_by_mdav(space, rows, run)
                 number = np.where(groups < 0, last + 1, cell) * cell_of.size
                 class_of[rows] = number + np.where(groups < 0, greedy[rows], groups)
                 on_progress("grouping", (cell + 1) / (last + 1))
-        return Proposal(space.table, numbered(class_of), centre=self.centre)
+        return Proposal(space.table, renumber_classes(class_of), centre=self.centre)
 
 
-def _check(problem: Problem) -> None:
+def _check_problem(problem: Problem) -> None:
     """Refuse columns of which there is no mean, and goals that one number for a class cannot meet."""
     if problem.population is not None:
         raise RecipeError(
             "algorithm microaggregate releases one number for a class, which nobody need have: "
             "take another one for models with a population"
         )
-    if other := [domain.name for domain in problem.domains if not domain.ranges]:
+    if other := [domain.name for domain in problem.domains if not domain.has_ranges]:
         raise RecipeError(
             f"algorithm microaggregate takes numbers, dates and ordered columns only, and {quote(other)} "
             "cannot be put in order: leave them out of the quasi-identifiers or choose another algorithm"
@@ -85,12 +87,12 @@ def _check(problem: Problem) -> None:
         )
 
 
-def _groups(space: Space, rows: NDArray[np.int64], run: Run) -> NDArray[np.int64]:
+def _group_by_mdav(space: ClusteringSpace, rows: NDArray[np.int64], run: Run) -> NDArray[np.int64]:
     """Groups of some rows by MDAV, -1 where the privacy models are out of reach."""
     x, weight = space.points.place[rows], space.points.weight[rows]
     mean = np.average(x, axis=0, weights=weight)
     deviation = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=weight))
     # The places are scaled by the columns' weights: standardise, and put the weights back.
     scale = np.where(deviation > 0, space.measure.whole / np.where(deviation > 0, deviation, 1.0), 0.0)
-    groups: NDArray[np.int64] = run(mdav, x * scale, weight, space.rules, space.ident[rows])
+    groups: NDArray[np.int64] = run(find_mdav_groups, x * scale, weight, space.rules, space.ident[rows])
     return groups

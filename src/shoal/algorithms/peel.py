@@ -8,25 +8,25 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.algorithms.levels import Ladder, words
-from shoal.algorithms.problem import Problem, Progress, silent
-from shoal.algorithms.refine import check_budget, refined
-from shoal.algorithms.space import Run, Space, numbered, pieces, worker
-from shoal.encoding import CategoryOrder
+from shoal.algorithms.levels import Ladder, draw_node_words
+from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
+from shoal.algorithms.refine import check_budget, refine_proposal
+from shoal.algorithms.space import ClusteringSpace, Run, renumber_classes, split_equal_rows, start_worker
+from shoal.codespace.frequency import FrequencyTable
+from shoal.codespace.recoding import Proposal
 from shoal.errors import RecipeError
-from shoal.frequency import FrequencyTable
-from shoal.kernels.cluster import place_all
-from shoal.kernels.peel import give_back, peel
+from shoal.kernels.cluster import join_cheapest_classes
+from shoal.kernels.peel import merge_leftover_rows, peel_classes
 from shoal.kernels.refine import set_up
-from shoal.kernels.rules import usual
-from shoal.parameters import check
-from shoal.recoding import Proposal
+from shoal.kernels.rules import estimate_usual_counts
+from shoal.support.arithmetic import weighted_sum
+from shoal.support.parameters import check_fields
 
 _OFFERS = 1 << 28  # how often rows that are left over are offered to classes, at most, in all
 
 
 @dataclass(frozen=True, slots=True)
-class Peel:
+class Peel(Algorithm):
     """Takes level vectors in the order of their loss; each releases the groups that satisfy the models.
 
     A level vector says for every column how far up its hierarchy all values go. Rows that are equal then, and
@@ -48,65 +48,64 @@ class Peel:
     """Sweeps of refinement, see `Refine`."""
     seconds: float = 60.0
     """The budget of the refinement, see `Refine`."""
+    works_on_counted_rows = True
+    counts_people = True
 
     def __post_init__(self) -> None:
-        check(self)
+        check_fields(self)
         check_budget("peel", self.sweeps, self.seconds)
         if self.vectors < 1:
             raise RecipeError(f"vectors of algorithm peel must be 1 or more, not {self.vectors}")
 
-    @property
-    def category_order(self) -> CategoryOrder:
-        """By frequency, as what it is refined with."""
-        return "frequency"
-
     def search(self, problem: Problem, on_progress: Progress = silent) -> Proposal:
         """Peel, then refine."""
-        with worker(on_progress) as run:
-            start = peeled(problem, self.vectors, run)
-        return refined(problem, start, self.sweeps, self.seconds, on_progress)
+        with start_worker(on_progress) as run:
+            start = build_peel_proposal(problem, self.vectors, run)
+        return refine_proposal(problem, start, self.sweeps, self.seconds, on_progress)
 
 
-def peeled(problem: Problem, most: int, run: Run) -> Proposal:
+def build_peel_proposal(problem: Problem, most: int, run: Run) -> Proposal:
     """Classes by ``most`` level vectors."""
-    table = pieces(problem, every=True) if problem.trims else problem.table
-    rules = problem.rules(table)
-    if (problem.weights < 0).any():
-        raise RecipeError("peel takes weights from 0 up; mingen and genetic take any")
-    ladders = [Ladder.of(domain) for domain in problem.domains]
+    # Trimming takes single rows out of a group, so equal rows must not stand as one.
+    table = split_equal_rows(problem, every=True) if problem.has_value_limits else problem.table
+    rules = problem.build_rules(table)
+    problem.refuse_negative_weights("peel")
+    ladders = [Ladder.from_domain(domain) for domain in problem.domains]
+    # The loss of a vector is a sum over its columns, each known from the level alone.
     costs = [
-        weight * np.array([np.dot(table.values(j, ladder.domain.size), width) for width in ladder.width])
+        weight * weighted_sum(ladder.width, table.count_codes(j, ladder.domain.size))
         for j, (ladder, weight) in enumerate(zip(ladders, problem.weights, strict=True))
     ]
-    vectors = _vectors([ladder.top + 1 for ladder in ladders], most, problem.seed)
+    vectors = _list_level_vectors([ladder.top_level + 1 for ladder in ladders], most, problem.seed)
     loss = sum(cost[vectors[:, j]] for j, cost in enumerate(costs))
     vectors = vectors[np.argsort(loss, kind="stable")]
-    word, begin = words(ladders)
+    word, begin = draw_node_words(ladders)
     starts = np.stack([begin[j][vectors[:, j]] for j in range(len(ladders))], axis=1)
-    class_of = run(peel, table.codes, table.weight, rules, usual(rules), word, starts)
+    class_of = run(peel_classes, table.codes, table.weight, rules, estimate_usual_counts(rules), word, starts)
     if (class_of < 0).any():
-        class_of = _with_rest(problem, table, class_of, run)
-    return Proposal(table, numbered(class_of), nodes=len(vectors))
+        class_of = _place_remaining_rows(problem, table, class_of, run)
+    return Proposal(table, renumber_classes(class_of), nodes=len(vectors))
 
 
-def _with_rest(
+def _place_remaining_rows(
     problem: Problem, table: FrequencyTable, class_of: NDArray[np.int64], run: Run
 ) -> NDArray[np.int64]:
     """Let rows without a class join the one where they add least to the loss, or several that they undo."""
-    space = Space.of(problem, table)
+    space = ClusteringSpace.from_table(problem, table)
     rest, classes = np.flatnonzero(class_of < 0), int(class_of.max()) + 1
-    boxes = space.boxes(max(classes, 1), class_of)
+    boxes = space.make_boxes(max(classes, 1), class_of)
     arguments = (space.points, space.measure, space.rules, space.ident, boxes)
     set_up(*arguments)
     # The classes that were made last are wide already.
     offered = np.arange(max(0, classes - _OFFERS // rest.size), classes)
-    run(place_all, *arguments, rest, offered)
+    run(join_cheapest_classes, *arguments, rest, offered)
+    # No class could take these rows: with the last ones, which are widest, they become one class.
     if (boxes.of < 0).any():
-        run(give_back, space.rules, table.weight, boxes.of)
+        run(merge_leftover_rows, space.rules, table.weight, boxes.of)
     return boxes.of
 
 
-def _vectors(heights: list[int], most: int, seed: int) -> NDArray[np.int64]:
+def _list_level_vectors(heights: list[int], most: int, seed: int) -> NDArray[np.int64]:
     """All level vectors, or ``most`` of them by chance, with the last one among them."""
     number = prod(heights)
     if number <= most:
@@ -114,4 +113,5 @@ def _vectors(heights: list[int], most: int, seed: int) -> NDArray[np.int64]:
     random = np.random.default_rng(seed)
     chosen = [random.integers(0, height, most - 1) for height in heights]
     last = [height - 1 for height in heights]
+    # The last vector makes all rows equal; without it, many could be left without a class.
     return np.concatenate((np.unique(np.stack(chosen, axis=1), axis=0), [last]))

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.domain import Domain
-from shoal.encoding import CategoryOrder, Encoded
-from shoal.frequency import CodedRows, FrequencyTable, Histograms, ranks
+from shoal.codespace.domain import Domain
+from shoal.codespace.encoding import CategoryOrder, EncodedColumn
+from shoal.codespace.frequency import CodedRows, FrequencyTable, Histograms, rank_rows
+from shoal.codespace.recoding import Proposal
+from shoal.errors import InternalError, RecipeError
 from shoal.kernels.axes import LEVELS, START, TREE, Axes
-from shoal.kernels.kinds import POPULATION
-from shoal.kernels.rules import Rules, assemble, usual
-from shoal.privacy import Counts, Fitting, Model, Scale, Sensitive
-from shoal.privacy.counts import sums
-from shoal.progress import Progress, silent
-from shoal.recoding import Proposal
+from shoal.kernels.kinds import PEOPLE, PERSON, POPULATION, Rule
+from shoal.kernels.rules import Rules, assemble_rules, estimate_usual_counts, set_whole
+from shoal.privacy import Counts, Model, PopulationFit, SensitiveCounts, ValueScale
+from shoal.privacy.counts import sum_by_place
+from shoal.privacy.people import count_people, count_people_by_value, find_counted_rows, number_units
+from shoal.support.progress import Progress, silent
 
 __all__ = ["Algorithm", "Problem", "Progress", "silent"]
 
@@ -43,20 +46,22 @@ class Problem:
     seed: int = 0
     threads: int = field(default=1)
     """How many threads to use; the result does not depend on it."""
-    scales: Mapping[str, Scale] = field(default_factory=dict)
+    scales: Mapping[str, ValueScale] = field(default_factory=dict)
     """How the values of sensitive columns lie to each other, where that is known."""
-    beside: Mapping[str, Encoded] = field(default_factory=dict)
+    beside: Mapping[str, EncodedColumn] = field(default_factory=dict)
     """Columns other than quasi-identifiers that the algorithm asked to see."""
     population: FrequencyTable | None = None
     """The people that some models compare with, in the same code space."""
+    person: NDArray[np.integer] | None = None
+    """[rows] the person of each row, where some have several and people are counted; None if rows are."""
 
     @cached_property
     def table(self) -> FrequencyTable:
         """The collapsed rows."""
-        return self.rows.collapsed()
+        return self.rows.collapse_rows()
 
     @cached_property
-    def peopled(self) -> FrequencyTable:
+    def table_with_population(self) -> FrequencyTable:
         """The collapsed rows and, with weight 0, the people who equal none of them.
 
         A search that keeps these in its classes, and so in their cells, need not overlook anybody.
@@ -64,13 +69,15 @@ class Problem:
         table, people = self.table, self.population
         if people is None:
             return table
-        key = self._keys(table.codes)
+        key = self._rank_with_population(table.codes)
         own, others = key[: table.weight.size], key[table.weight.size :]
         extra = np.flatnonzero(~np.isin(others, own))
-        order = np.argsort(np.concatenate([own, others[extra]]))
+        # Ranks are lexicographic, as the order of a frequency table has to be.
+        order = np.argsort(np.concatenate([own, others[extra]]), kind="stable")
         place = np.empty(order.size, np.int32)
         place[order] = np.arange(order.size, dtype=np.int32)
         codes = np.concatenate([table.codes, people.codes[extra].astype(table.codes.dtype)])
+        # Weight 0, no sensitive values: these people widen cells, but count as no rows.
         weight = np.concatenate([table.weight, np.zeros(extra.size, np.int64)])
         entries = np.concatenate([np.diff(table.histograms.start), np.zeros(extra.size, np.int64)])
         start = np.concatenate(([0], np.cumsum(entries[order])))
@@ -78,32 +85,54 @@ class Problem:
         return FrequencyTable(codes[order], weight[order], place[table.of_row], histograms)
 
     @cached_property
-    def whole(self) -> Counts:
+    def table_counts(self) -> Counts:
         """All rows as one class."""
         columns = zip(self.sensitive, self.rows.sensitive, strict=True)
+        if self.person is not None:
+            every = np.arange(self.person.size)
+            return self._count_people(np.zeros_like(every), every, 1, {})
         return Counts(
             np.array([self.rows.rows]),
             {
-                name: Sensitive.of_whole(codes, self.scales.get(name), self.rows.count)
+                name: SensitiveCounts.of_whole(codes, self.scales.get(name), self.rows.count)
                 for name, codes in columns
             },
-            self._fitting(np.array([self.rows.rows]), self.people),
+            self._build_fitting(np.array([self.rows.rows]), self.population_size),
         )
 
-    @cached_property
-    def trims(self) -> bool:
-        """Whether a class can have too many rows of one sensitive value, so that these are told apart."""
-        return bool(usual(self.rules(self.table)).any())
+    @property
+    def is_monotone(self) -> bool:
+        """Whether merging two classes that satisfy the goal gives one that does."""
+        return all(model.monotone and self._adds_up(model) for model in self.models)
 
     @property
-    def people(self) -> NDArray[np.int64]:
+    def is_lasting(self) -> bool:
+        """Whether a class that satisfies the goal still does with any further rows."""
+        return all(model.lasting and self._adds_up(model) for model in self.models)
+
+    def _adds_up(self, model: Model) -> bool:
+        """Whether what a model counts in two classes adds up: people with rows in both may gain values."""
+        return self.person is None or not model.sensitive
+
+    @cached_property
+    def has_value_limits(self) -> bool:
+        """Whether a class can have too many rows of one sensitive value, so that these are told apart."""
+        return bool(estimate_usual_counts(self.build_rules(self.table)).any())
+
+    def refuse_negative_weights(self, name: str) -> None:
+        """For a search that takes narrow cells to be better than wide ones, whatever the column."""
+        if (self.weights < 0).any():
+            raise RecipeError(f"{name} takes weights from 0 up; mingen and genetic take any")
+
+    @property
+    def population_size(self) -> NDArray[np.int64]:
         """The number of people in the population, as that of one class."""
         return np.array([0 if self.population is None else int(self.population.weight.sum())])
 
-    def _fitting(self, size: NDArray[np.integer], people: NDArray[np.int64]) -> Fitting | None:
-        return None if self.population is None else Fitting.apart(size, people)
+    def _build_fitting(self, size: NDArray[np.integer], people: NDArray[np.int64]) -> PopulationFit | None:
+        return None if self.population is None else PopulationFit.from_disjoint_classes(size, people)
 
-    def suffices(
+    def find_sufficient_groups(
         self, group: NDArray[np.integer], row: NDArray[np.integer], groups: int
     ) -> NDArray[np.bool_]:
         """Which groups of rows satisfy every model as classes, whatever the other classes are.
@@ -115,18 +144,59 @@ class Problem:
         groups : int
             Number of groups.
         """
+        if self.person is not None:
+            every = {name: each.reference for name, each in self.table_counts.sensitive.items()}
+            people = self._count_people(group, row, groups, every)
+            return np.asarray(np.logical_and.reduce([model.suffices(people) for model in self.models]))
         columns = {}
         times = None if self.rows.count is None else self.rows.count[row]
         for name, values in zip(self.sensitive, self.rows.sensitive, strict=True):
-            whole = self.whole.sensitive[name]
-            found = Sensitive.of_rows(group, values[row].astype(np.int64), whole.scale, times)
-            columns[name] = replace(found, reference=whole.whole())
-        size = np.bincount(group, minlength=groups) if times is None else sums(group, times, groups)
-        counts = Counts(size, columns, self._fitting(size, self._equals(group, row, size)))
+            whole = self.table_counts.sensitive[name]
+            found = SensitiveCounts.of_rows(group, values[row].astype(np.int64), whole.scale, times)
+            # Distributions are compared with the whole table, not with the sum of these groups.
+            columns[name] = replace(found, reference=whole.count_in_table())
+        size = np.bincount(group, minlength=groups) if times is None else sum_by_place(group, times, groups)
+        counts = Counts(
+            size, columns, self._build_fitting(size, self._count_people_of_groups(group, row, size))
+        )
         return np.asarray(np.logical_and.reduce([model.suffices(counts) for model in self.models]))
 
-    def axes(self) -> Axes:
+    def _count_people(
+        self,
+        group: NDArray[np.integer],
+        row: NDArray[np.integer],
+        groups: int,
+        whole: Mapping[str, NDArray[np.int64] | None],
+    ) -> Counts:
+        """Groups of rows as classes, by their people; compared with themselves, or with a ``whole``."""
+        assert self.person is not None
+        columns = {}
+        for name, values in zip(self.sensitive, self.rows.sensitive, strict=True):
+            found = count_people_by_value(group, values[row], self.person[row], self.scales.get(name))
+            columns[name] = replace(found, reference=whole[name]) if name in whole else found
+        size = count_people(group, self.person[row], groups)
+        return Counts(size, columns, rows_of=np.bincount(group, minlength=groups))
+
+    def count_people_of_release(self, class_of: NDArray[np.integer], classes: int) -> Counts:
+        """The classes of a release by their people, given the class of each row, or -1 if it is suppressed.
+
+        Values that are not released are unknown to a reader, and take no place in an order.
+        """
+        assert self.person is not None
+        kept = np.flatnonzero(class_of >= 0)
+        columns = {}
+        for name, values in zip(self.sensitive, self.rows.sensitive, strict=True):
+            present, number = np.unique(values[kept], return_inverse=True)
+            scale = self.scales.get(name, ValueScale())
+            if scale.levels is not None:
+                scale = replace(scale, levels=scale.levels[:, present])
+            columns[name] = count_people_by_value(class_of[kept], number, self.person[kept], scale)
+        size = count_people(class_of[kept], self.person[kept], classes)
+        return Counts(size, columns, rows_of=np.bincount(class_of[kept], minlength=classes))
+
+    def build_axes(self) -> Axes:
         """The quasi-identifiers for the kernels."""
+        # START and TREE are offsets, so their last column is the end; LEVELS stays 0 for a line.
         shape = np.zeros((3, len(self.domains) + 1), np.int64)
         position, node, node_width = [np.empty(0)], [np.empty(0, np.int32)], [np.empty(0)]
         for j, domain in enumerate(self.domains):
@@ -143,56 +213,107 @@ class Problem:
             self.weights, shape, np.concatenate(position), np.concatenate(node), np.concatenate(node_width)
         )
 
-    def rules(self, table: FrequencyTable) -> Rules:
+    def build_rules(self, table: FrequencyTable) -> Rules:
         """The privacy goal for the kernels, about all rows or, in ``table``, some of them."""
-        rules = [rule for model in self.models if (rule := model.rule(self.whole)) is not None]
+        rules = [rule for model in self.models if (rule := model.rule(self.table_counts)) is not None]
         size = max([1, *(model.least_size() for model in self.models)])
+        if self.person is not None:
+            return self._build_rules_of_people(table, size, rules)
         histograms = table.histograms
         columns = dict(zip(self.sensitive, pairwise(histograms.first), strict=True))
         if self.population is not None:
             end = histograms.first[-1]
+            # The population is like a further sensitive column of two values: rows, people.
             columns[POPULATION] = (end, end + 2)
-            histograms = _with_values(histograms, (table.weight, self._equal(table.codes)))
+            histograms = _with_values(histograms, (table.weight, self._count_equal_people(table.codes)))
         entries = (histograms.start, histograms.value, histograms.count)
         # Some rows, too, are compared with the whole table.
         every = self.table.histograms
         whole = np.rint(
             np.bincount(every.value, every.count, max([0, *(last for _, last in columns.values())]))
         ).astype(np.int64)
-        return assemble(size, rules, columns, entries)._replace(whole=whole, rows=self.rows.rows)
+        return assemble_rules(size, rules, columns, entries)._replace(whole=whole, rows=self.rows.rows)
 
-    def _keys(self, codes: NDArray[np.integer]) -> NDArray[np.int32]:
+    def _build_rules_of_people(self, table: FrequencyTable, size: int, rules: list[Rule]) -> Rules:
+        """The same where people are counted: a person is like a further sensitive column of one value."""
+        assert self.person is not None
+        least = max(model.least_people() for model in self.models)
+        first = np.cumsum([0, *self.rows.sensitive_sizes])
+        columns = dict(
+            zip((*self.sensitive, PERSON), pairwise([*first.tolist(), first[-1] + 1]), strict=True)
+        )
+        nobody = np.zeros(self.person.size, np.int64)
+        values = [*self.rows.sensitive, nobody]
+        units = [number_units(self.person, each) for each in values]
+        # Units of one column follow those of another, so that a number tells the column, too.
+        begin = np.cumsum([0, *(int(unit.max()) + 1 for unit in units)])
+        start, unit, value = _list_units(
+            table.of_row,
+            table.weight.size,
+            np.concatenate([unit + offset for unit, offset in zip(units, begin, strict=False)]),
+            np.concatenate(
+                [each.astype(np.int64) + offset for each, offset in zip(values, first, strict=True)]
+            ),
+        )
+        # What somebody has in many rows counts once in the whole table, as in a class.
+        once = np.unique(unit, return_index=True)[1]
+        whole = np.bincount(value[once], minlength=int(first[-1]) + 1)
+        entries = (start, value.astype(np.int32), unit)
+        people = Rule(PEOPLE, PERSON, least)
+        found = assemble_rules(size, [*rules, people], columns, entries, int(begin[-1]))
+        return set_whole(found, whole, self.rows.rows)
+
+    def _rank_with_population(self, codes: NDArray[np.integer]) -> NDArray[np.int32]:
         """Numbers of rows of codes, and then of the people: equal ones are equal, and in their order."""
         assert self.population is not None
         both = zip(codes.T, self.population.codes.T, strict=True)
-        return ranks([np.concatenate(columns) for columns in both], self.rows.sizes)
+        return rank_rows([np.concatenate(columns) for columns in both], self.rows.sizes)
 
-    def _equal(self, codes: NDArray[np.integer]) -> NDArray[np.int64]:
+    def _count_equal_people(self, codes: NDArray[np.integer]) -> NDArray[np.int64]:
         """How many people equal each row of codes; of rows that are equal, each gets its part of them.
 
         A class's cells cover its rows, and so at least these people fit it.
         """
         assert self.population is not None
-        key = self._keys(codes)
+        key = self._rank_with_population(codes)
         own, others = key[: len(codes)], key[len(codes) :]
+        # bincount adds weights as floats: rint makes the sums exact whole numbers again.
         people = np.rint(np.bincount(others, self.population.weight, key.max() + 1)).astype(np.int64)[own]
         alike = np.bincount(own)[own]
         order = np.argsort(own, kind="stable")
         turn = np.empty(own.size, np.int64)
         turn[order] = np.arange(own.size) - np.searchsorted(own[order], own[order])
+        # Whole shares that add up to all people: the first rows get one more each.
         return people // alike + (turn < people % alike)
 
-    def _equals(
+    def _count_people_of_groups(
         self, group: NDArray[np.integer], row: NDArray[np.integer], size: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """How many people equal some row of each group; all, if it has all rows: it can be suppressed."""
         if self.population is None:
             return np.empty(0, np.int64)
         table = self.table
+        # A distinct row counts its people once in a group, however many of its rows are there.
         pair = np.unique(group.astype(np.int64) * table.weight.size + table.of_row[row])
-        equal = self._equal(table.codes)[pair % table.weight.size]
+        equal = self._count_equal_people(table.codes)[pair % table.weight.size]
         people = np.bincount(pair // table.weight.size, equal, size.size)
-        return np.rint(np.where(size == self.rows.rows, self.people, people)).astype(np.int64)
+        return np.rint(np.where(size == self.rows.rows, self.population_size, people)).astype(np.int64)
+
+
+def _list_units(
+    of_row: NDArray[np.int32], size: int, unit: NDArray[np.int64], value: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The different units of each weighted row with their values, and where each row's begin.
+
+    Parameters
+    ----------
+    unit, value : int64[columns * rows]
+        Of all rows, column after column.
+    """
+    row = np.tile(of_row.astype(np.int64), unit.size // of_row.size)
+    counted = find_counted_rows(row, unit)
+    start = np.searchsorted(row[counted], np.arange(size + 1))
+    return start, unit[counted], value[counted]
 
 
 def _with_values(histograms: Histograms, counts: tuple[NDArray[np.int64], ...]) -> Histograms:
@@ -218,17 +339,60 @@ def _node_widths(domain: Domain) -> NDArray[np.float64]:
         domain.hierarchy.extent(np.full(domain.size, level), leaf)
         for level in range(domain.hierarchy.height + 1)
     ]
-    return np.concatenate([domain.width(lo, hi) for lo, hi in extents])
+    return np.concatenate([domain.compute_widths(lo, hi) for lo, hi in extents])
 
 
-class Algorithm(Protocol):
-    """A frozen dataclass whose fields are its parameters."""
+class Algorithm(ABC):
+    """A frozen dataclass whose fields are its parameters, and which declares what it can do.
+
+    Engines read these declarations; none asks which algorithm it has. What is declared here is the careful
+    answer, so that a new algorithm is refused where nobody has said that it works.
+    """
+
+    __slots__ = ()
+
+    works_on_counted_rows: ClassVar[bool] = False
+    """Whether it needs no row by itself, but equal rows counted: then the rows can stay on disk or on a
+    cluster."""
+    counts_people: ClassVar[bool] = False
+    """Whether its classes keep a goal about people who have several rows, and not only one about rows."""
+    counted_rows_mode: ClassVar[str] = ""
+    """The mode in which it does, for messages, where it has several."""
+
+    @property
+    def divides_equal_rows(self) -> bool:
+        """Whether, with these parameters, equal rows can go to different classes: counted ones cannot."""
+        return False
+
+    @property
+    def needs_all_rows(self) -> bool:
+        """Whether all distinct rows have to be in one place; if not, `choose_cut` says how to divide them."""
+        return True
+
+    @property
+    def is_cell_level(self) -> bool:
+        """Whether it generalises every cell by itself, so that a released row need not equal any other."""
+        return False
 
     @property
     def category_order(self) -> CategoryOrder:
-        """The order of flat categories that it is made for."""
-        ...
+        """The order of flat categories that it is made for: by frequency, which lowers the loss."""
+        return "frequency"
 
+    def beside(self, quasi: Sequence[str], sensitive: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+        """The columns among ``names`` that it wants to see besides the quasi-identifiers."""
+        return ()
+
+    def choose_cut(self, count_rows: Callable[[], int], trees: bool) -> str:
+        """How a cluster should cut distinct rows, which are counted if the choice depends on their number.
+
+        Parameters
+        ----------
+        trees : bool
+            Whether columns have hierarchies.
+        """
+        raise InternalError(f"{type(self).__name__} has to see all rows: nothing can be cut without it")
+
+    @abstractmethod
     def search(self, problem: Problem, on_progress: Progress = silent) -> Proposal:
         """Propose classes; the recoding, the loss and the verdict are not its business."""
-        ...

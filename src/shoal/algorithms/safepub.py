@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.algorithms.problem import Problem, Progress, silent
-from shoal.domain import Domain
-from shoal.encoding import CategoryOrder
-from shoal.errors import GoalNotMet, RecipeError, quote, unknown
-from shoal.frequency import ranks
-from shoal.parameters import check
-from shoal.privacy import SafePub, sampling_rate
-from shoal.recoding import Proposal
+from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
+from shoal.codespace.frequency import rank_rows
+from shoal.codespace.recoding import Proposal
+from shoal.errors import RecipeError, quote, unknown
+from shoal.privacy import Model, SafePub, sampling_rate
+from shoal.support.parameters import check_fields
+
+random_bytes = os.urandom
+"""Where chance comes from. Nothing of it is kept."""
 
 
 @dataclass(frozen=True, slots=True)
-class SafePubScheme:
+class SafePubScheme(Algorithm):
     """Draws a random sample, generalises it by stated levels, and drops the classes that are too small.
 
-    For the model `safepub` and nothing else. The levels must not depend on the table: whoever chooses them
-    may know the hierarchies and what the release is for, but not the rows.
+    For the model `safepub` and nothing else. The levels must not depend on the table: those who
+    choose them may know the hierarchies and the purpose of the release, but not the rows. Every run
+    draws another sample, by chance that the operating system gives and nobody knows.
 
     References
     ----------
@@ -33,15 +37,15 @@ class SafePubScheme:
     levels: str = ""
     """For every quasi-identifier the level of its hierarchy that is released, as ``age=2,sex=0``; 0 leaves
     values as they are, and is the only one without a hierarchy."""
+    seed: int | None = None
+    """For tests: draws a sample that everybody can draw again. Such a run is not private, says so, and is
+    never written to a file."""
 
     def __post_init__(self) -> None:
-        check(self)
+        check_fields(self)
         self.by_column()
-
-    @property
-    def category_order(self) -> CategoryOrder:
-        """Of no importance here."""
-        return "frequency"
+        if self.seed is not None and self.seed < 0:
+            raise RecipeError(f"seed must be 0 or more, not {self.seed}")
 
     def by_column(self) -> dict[str, int]:
         """The level of each column."""
@@ -53,56 +57,46 @@ class SafePubScheme:
             levels[name.strip()] = int(level)
         return levels
 
-    def search(self, problem: Problem, on_progress: Progress = silent) -> Proposal:
-        """Draw, generalise, drop."""
-        goals = [model for model in problem.models if isinstance(model, SafePub)]
-        if len(goals) != 1:
-            raise RecipeError(f"the algorithm safepub takes one model safepub; the goal has {len(goals)}")
-        rate = sampling_rate(goals[0].epsilon)
-        k = max(model.least_size() for model in problem.models)
-        lo, hi = self._cells(problem)
-        drawn = np.random.default_rng(problem.seed).random(problem.rows.rows) < rate
-        number = ranks(list(lo.T), problem.rows.sizes)  # on one level a node is told by its first leaf
-        size = np.bincount(number[drawn], minlength=int(number.max()) + 1)
-        if not (size >= k).any():
-            raise GoalNotMet(
-                f"the goal cannot be met: safepub drops classes of fewer than {k} rows, and of the "
-                f"{int(drawn.sum())} rows drawn the largest class has {int(size.max())}; take higher levels, "
-                "a larger epsilon or a larger delta"
-            )
-        place = np.where(size >= k, np.cumsum(size >= k) - 1, -1)
-        class_of = np.where(drawn, place[number], -1).astype(np.int32)
-        some = np.empty(int(class_of.max()) + 1, np.int64)
-        some[class_of[class_of >= 0]] = np.flatnonzero(class_of >= 0)
-        dropped = int(drawn.sum() - (class_of >= 0).sum())
-        note = (
-            f"{int(drawn.sum())} rows were drawn, at a rate of {rate:.4g}; {dropped} of them stood in "
-            f"classes of fewer than {k} and were dropped"
-        )
-        return Proposal(problem.rows.one_by_one(in_order=True), class_of, (lo[some], hi[some]), notes=(note,))
-
-    def _cells(self, problem: Problem) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Ends of the cell of every row and column."""
+    def check_levels(self, heights: Mapping[str, int]) -> dict[str, int]:
+        """The level of each quasi-identifier, given the height of its hierarchy, 0 where there is none."""
         levels = self.by_column()
-        names = [domain.name for domain in problem.domains]
-        if strange := [name for name in levels if name not in names]:
-            raise RecipeError(unknown("quasi-identifier in levels", strange[0], names))
-        if absent := [name for name in names if name not in levels]:
+        if strange := [name for name in levels if name not in heights]:
+            raise RecipeError(unknown("quasi-identifier in levels", strange[0], heights))
+        if absent := [name for name in heights if name not in levels]:
             raise RecipeError(
                 f"levels says nothing of {quote(absent)}: state the level of every quasi-identifier, as in "
                 "levels=age=2,sex=0; they cannot be chosen here, where the table could be looked at"
             )
-        pairs = zip(problem.domains, problem.rows.quasi, strict=True)
-        ends = [_nodes(domain, codes.astype(np.int64), levels[domain.name]) for domain, codes in pairs]
-        return np.stack([lo for lo, _ in ends], axis=1), np.stack([hi for _, hi in ends], axis=1)
+        for name, height in heights.items():
+            if levels[name] > height:
+                has = f"a hierarchy of levels 0 to {height}" if height else "no hierarchy, so only level 0"
+                raise RecipeError(f"levels asks for level {levels[name]} of '{name}', which has {has}")
+        return levels
+
+    def search(self, problem: Problem, on_progress: Progress = silent) -> Proposal:
+        """Draw rows and drop small classes; the rows are given as what they are released as."""
+        rate, k = find_sampling_parameters(problem.models)
+        drawn = self._draw_rows(problem.rows.rows, rate)
+        # The order of the paper: draw first, then drop classes by the number of their drawn rows.
+        number = rank_rows(problem.rows.quasi, problem.rows.sizes)
+        large = np.bincount(number[drawn], minlength=int(number.max(initial=-1)) + 1) >= k
+        place = np.where(large, np.cumsum(large) - 1, -1)
+        class_of = np.where(drawn, place[number], -1).astype(np.int32)
+        return Proposal(problem.rows.one_by_one(in_order=True), class_of)
+
+    def _draw_rows(self, rows: int, rate: float) -> NDArray[np.bool_]:
+        """Which rows are drawn, each by itself."""
+        # A sample of a fixed size would make the rows depend on each other, which the proof
+        # excludes.
+        if self.seed is not None:
+            return np.random.default_rng(self.seed).random(rows) < rate
+        # Rounded down, if at all: a row is never drawn more often than the rate says.
+        return np.frombuffer(random_bytes(8 * rows), np.uint64) < np.uint64(int(rate * (1 << 64)))
 
 
-def _nodes(
-    domain: Domain, codes: NDArray[np.int64], level: int
-) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-    """Ends of the nodes at a level above codes."""
-    height = 0 if domain.hierarchy is None else domain.hierarchy.height
-    if level > height:
-        has = f"a hierarchy of levels 0 to {height}" if height else "no hierarchy, so only level 0"
-        raise RecipeError(f"levels asks for level {level} of '{domain.name}', which has {has}")
-    return (codes, codes) if domain.hierarchy is None else domain.hierarchy.extent(level, codes)
+def find_sampling_parameters(models: tuple[Model, ...]) -> tuple[float, int]:
+    """With which probability a row is drawn, and how many rows a class must have."""
+    goals = [model for model in models if isinstance(model, SafePub)]
+    if len(goals) != 1:
+        raise RecipeError(f"the algorithm safepub takes one model safepub; the goal has {len(goals)}")
+    return sampling_rate(goals[0].epsilon), max(model.least_size() for model in models)

@@ -11,21 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms.features import Features, Target
-from shoal.algorithms.mondrian import divided
-from shoal.algorithms.problem import Problem, Progress, silent
-from shoal.algorithms.refine import check_budget, refined
-from shoal.encoding import CategoryOrder
+from shoal.algorithms.mondrian import divide_classes
+from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
+from shoal.algorithms.refine import check_budget, refine_proposal
+from shoal.codespace.frequency import FrequencyTable
+from shoal.codespace.recoding import Proposal
 from shoal.errors import GoalNotMet, RecipeError, unknown
-from shoal.frequency import FrequencyTable
-from shoal.parameters import check
-from shoal.recoding import Proposal
+from shoal.support.parameters import check_fields
 
 Ints = NDArray[np.int64]
 _SECONDS = 60.0  # the budget of the refinement
 
 
 @dataclass(frozen=True, slots=True)
-class TreeGuided:
+class TreeGuided(Algorithm):
     """Classes made for learning: a decision tree is grown that predicts a target, and its leaves are cells.
 
     Rows in a cell are alike in what matters for the target, so that an estimator trained on the release
@@ -51,17 +50,13 @@ class TreeGuided:
     less are mostly chance, and are left to the partitioning, which loses less."""
     sweeps: int = 0
     """Sweeps of refinement, see `Refine`: rows move between cells, which loses less and guides less."""
+    counts_people = True
 
     def __post_init__(self) -> None:
-        check(self)
+        check_fields(self)
         check_budget("tree", self.sweeps, _SECONDS)
         if not self.gain >= 0:
             raise RecipeError(f"gain must be 0 or more, not {self.gain}")
-
-    @property
-    def category_order(self) -> CategoryOrder:
-        """By frequency, as Mondrian, which partitions the cells."""
-        return "frequency"
 
     def beside(self, quasi: Sequence[str], sensitive: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
         """The columns that it wants to see besides the quasi-identifiers: the target, and others after it."""
@@ -79,11 +74,11 @@ class TreeGuided:
 
     def search(self, problem: Problem, on_progress: Progress = silent) -> Proposal:
         """Propose the cells of a tree."""
-        return grow(self, problem, on_progress).proposal
+        return grow_guided_tree(self, problem, on_progress).proposal
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Guided:
+class GuidedTree:
     """A grown tree and the classes made of it."""
 
     features: Features
@@ -96,39 +91,39 @@ class Guided:
     proposal: Proposal
 
 
-def grow(settings: TreeGuided, problem: Problem, on_progress: Progress = silent) -> Guided:
+def grow_guided_tree(settings: TreeGuided, problem: Problem, on_progress: Progress = silent) -> GuidedTree:
     """Grow a tree on a problem, with the target first in ``problem.beside``."""
-    if (problem.weights < 0).any():
-        raise RecipeError("tree takes weights from 0 up; mingen and genetic take any")
+    problem.refuse_negative_weights("tree")
     on_progress("growing a tree", 0.0)
     first, *others = problem.beside.values()
-    target = Target.of(first)
+    target = Target.from_column(first)
     whole = settings.grow == "all"
     table = problem.rows.one_by_one(in_order=True) if whole else problem.table
     columns = others if whole else []
-    features = Features.of(
+    features = Features.from_columns(
         [*problem.domains, *(column.domain for column in columns)],
         [*problem.rows.quasi, *(column.codes for column in columns)],
         target,
     )
-    seen = features.matrix([*table.codes.T, *(column.codes for column in columns)])
-    size = problem.rules(table).size
-    tree = _fitted(seen, table, target, size, settings.gain, problem.seed)
+    seen = features.build_matrix([*table.codes.T, *(column.codes for column in columns)])
+    size = problem.build_rules(table).size
+    tree = _fit_tree(seen, table, target, size, settings.gain, problem.seed)
     leaf_of = tree.apply(seen)
-    cell_of = _Leaves(problem, table, leaf_of, tree.tree_).cells(settings.failing)
+    cell_of = _LeafMerger(problem, table, leaf_of, tree.tree_).build_cells(settings.failing)
     _check_deleted(problem, table, cell_of)
-    class_of = divided(problem, table, cell_of, on_progress) if settings.split else cell_of
+    class_of = divide_classes(problem, table, cell_of, on_progress) if settings.split else cell_of
     on_progress("growing a tree", 1.0)
     cells = int(cell_of.max()) + 1
-    proposal = Proposal(table, class_of, nodes=tree.tree_.node_count, notes=(_told(tree, cells),))
+    proposal = Proposal(table, class_of, nodes=tree.tree_.node_count, notes=(_describe_tree(tree, cells),))
     if settings.sweeps > 0:
-        proposal = refined(problem, proposal, settings.sweeps, _SECONDS, on_progress)
+        proposal = refine_proposal(problem, proposal, settings.sweeps, _SECONDS, on_progress)
     of_piece = np.empty(proposal.table.weight.size, np.int64)
+    # Refinement may have split weighted rows: the leaves come over by original rows.
     of_piece[proposal.table.of_row] = leaf_of[table.of_row]
-    return Guided(features, tree, of_piece, cells, proposal)
+    return GuidedTree(features, tree, of_piece, cells, proposal)
 
 
-def _fitted(
+def _fit_tree(
     seen: NDArray[np.float32], table: FrequencyTable, target: Target, size: int, gain: float, seed: int
 ) -> Any:
     """A decision tree over weighted rows, of which every leaf has at least ``size`` original ones."""
@@ -138,7 +133,8 @@ def _fitted(
     share = min(0.5, max(0.0, (size - 0.5) / table.rows))
     settings = {
         "min_weight_fraction_leaf": share,
-        "min_impurity_decrease": gain * target.impurity() / table.rows,
+        # scikit-learn weighs a decrease by the share of rows in the node.
+        "min_impurity_decrease": gain * target.measure_impurity() / table.rows,
         "random_state": seed,
     }
     if target.classes:
@@ -149,11 +145,12 @@ def _fitted(
         with warnings.catch_warnings():  # of many classes in few rows, which is nothing to be warned of here
             warnings.simplefilter("ignore", UserWarning)
             return DecisionTreeClassifier(**settings).fit(seen[row], label, sample_weight=times)
+    # Equal rows reach one leaf anyway, so that their mean is all a tree can use.
     mean = np.bincount(table.of_row, target.value, table.weight.size) / table.weight
     return DecisionTreeRegressor(**settings).fit(seen, mean, sample_weight=table.weight)
 
 
-class _Leaves:
+class _LeafMerger:
     """The leaves of a tree on the way to cells that satisfy the goal."""
 
     def __init__(self, problem: Problem, table: FrequencyTable, leaf_of: Ints, tree: Any) -> None:
@@ -168,19 +165,19 @@ class _Leaves:
         np.minimum.at(self.lo, self.of, codes)
         np.maximum.at(self.hi, self.of, codes)
 
-    def cells(self, failing: Literal["merge", "delete"]) -> NDArray[np.int32]:
+    def build_cells(self, failing: Literal["merge", "delete"]) -> NDArray[np.int32]:
         """[u] cell of every weighted row; -1 where it is deleted."""
         group = np.repeat(np.arange(self.ids.size), np.diff(self.start))
-        holds = self.problem.suffices(group, self.order, self.ids.size)
+        holds = self.problem.find_sufficient_groups(group, self.order, self.ids.size)
         cell_of = np.full(self.ids.size, -1, np.int32)
         if failing == "delete":
             cell_of[holds] = np.arange(np.count_nonzero(holds))
         else:
-            for number, cell in enumerate(self._merged(holds)):
+            for number, cell in enumerate(self._merge_leaves(holds)):
                 cell_of[cell] = number
         return cell_of[self.of]
 
-    def _merged(self, holds: NDArray[np.bool_]) -> list[list[int]]:
+    def _merge_leaves(self, holds: NDArray[np.bool_]) -> list[list[int]]:
         """Cells as lists of leaves, from the leaves upwards.
 
         What lies under a node is either a number of cells, or leaves that fail even together.
@@ -194,36 +191,43 @@ class _Leaves:
                 under[node] = ([[leaf]], []) if holds[leaf] else ([], [leaf])
                 continue
             (cells, rest), (more, other) = under.pop(int(left[node])), under.pop(int(right[node]))
-            under[node] = self._settled(cells + more, rest + other) if rest or other else (cells + more, [])
+            under[node] = (
+                self._merge_failing_leaves(cells + more, rest + other)
+                if rest or other
+                else (cells + more, [])
+            )
         cells, rest = under[0]
         return [*cells, rest] if rest else cells  # only where the whole table fails: the verifier will say
 
-    def _settled(self, cells: list[list[int]], rest: list[int]) -> tuple[list[list[int]], list[int]]:
+    def _merge_failing_leaves(
+        self, cells: list[list[int]], rest: list[int]
+    ) -> tuple[list[list[int]], list[int]]:
         """Merge failing leaves with one another, then with the cells that cost least, until they hold."""
-        while not self._holds(rest):
+        while not self._is_sufficient(rest):
             if not cells:
                 return [], rest
-            rest = rest + cells.pop(self._nearest(rest, cells))
+            rest = rest + cells.pop(self._find_nearest_cell(rest, cells))
         return [*cells, rest], []
 
-    def _holds(self, leaves: list[int]) -> bool:
+    def _is_sufficient(self, leaves: list[int]) -> bool:
         rows = np.concatenate([self.order[self.start[i] : self.start[i + 1]] for i in leaves])
-        return bool(self.problem.suffices(np.zeros(rows.size, np.int64), rows, 1)[0])
+        return bool(self.problem.find_sufficient_groups(np.zeros(rows.size, np.int64), rows, 1)[0])
 
-    def _nearest(self, rest: list[int], cells: list[list[int]]) -> int:
+    def _find_nearest_cell(self, rest: list[int], cells: list[list[int]]) -> int:
         """The cell that loses least by taking in ``rest``."""
         lo = np.array([self.lo[cell].min(axis=0) for cell in cells])
         hi = np.array([self.hi[cell].max(axis=0) for cell in cells])
         rows = np.array([sum(int(self.start[i + 1] - self.start[i]) for i in cell) for cell in cells])
         more = sum(int(self.start[i + 1] - self.start[i]) for i in rest)
-        wider = self._width(
+        wider = self._measure_width(
             np.minimum(lo, self.lo[rest].min(axis=0)), np.maximum(hi, self.hi[rest].max(axis=0))
         )
-        return int(np.argmin((rows + more) * wider - rows * self._width(lo, hi)))
+        # Loss is width times rows; what `rest` loses now is the same whichever cell takes it.
+        return int(np.argmin((rows + more) * wider - rows * self._measure_width(lo, hi)))
 
-    def _width(self, lo: Ints, hi: Ints) -> NDArray[np.float64]:
+    def _measure_width(self, lo: Ints, hi: Ints) -> NDArray[np.float64]:
         widths = [
-            weight * domain.width(*domain.snap(lo[:, j], hi[:, j]))
+            weight * domain.compute_widths(*domain.snap(lo[:, j], hi[:, j]))
             for j, (domain, weight) in enumerate(zip(self.problem.domains, self.problem.weights, strict=True))
         ]
         return np.asarray(np.sum(widths, axis=0), np.float64)
@@ -240,5 +244,5 @@ def _check_deleted(problem: Problem, table: FrequencyTable, cell_of: NDArray[np.
         raise GoalNotMet("no leaf of the tree satisfies the goal, so nothing is left; take failing=merge")
 
 
-def _told(tree: Any, cells: int) -> str:
+def _describe_tree(tree: Any, cells: int) -> str:
     return f"a tree with {tree.get_n_leaves()} leaves made {cells} cells, guided by the target"

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
+import polars as pl
 
 from shoal.algorithms import ALGORITHMS, Algorithm
+from shoal.engines.release import NO_LATER_ROWS
 from shoal.errors import OutputError, RecipeError, quote, unknown
-from shoal.files import check_target
-from shoal.hierarchies import Hierarchy, read_hierarchies
-from shoal.parameters import build
-from shoal.table import TYPE_CODES, ColumnType, ReadOptions, Table
+from shoal.recipes.recipe import Recipe
+from shoal.recipes.settings import Others, list_plain_settings
+from shoal.report.figures import NO_EXCERPT
+from shoal.support.files import check_target
+from shoal.support.parameters import build_entry
+from shoal.table import (
+    TYPE_CODES,
+    ColumnType,
+    Origin,
+    ReadOptions,
+    Table,
+    open_rows,
+    read_schema,
+    read_table,
+)
+from shoal.table.hierarchies import Hierarchy, read_hierarchies
 
 _MOST = 10  # values of a range that are tried
 
@@ -23,6 +39,27 @@ def reading_options(
 ) -> ReadOptions:
     """How the table is to be read."""
     return ReadOptions(delimiter, encoding, not no_header, tuple(na or ()))
+
+
+def open_table(
+    path: Path, recipe: Recipe, whole: bool, roles: Callable[[Table], dict[str, tuple[str, ...]]]
+) -> tuple[Table, object]:
+    """The table, or only its columns where its rows are read later; and what to run the recipe on.
+
+    ``roles`` gives those of its columns, of which some may be left out and hold anything.
+    """
+
+    def left_out(names: Sequence[str]) -> list[str]:
+        bare = Table(pl.DataFrame(schema=dict.fromkeys(names, pl.Null)), Origin("path", path=path))
+        return replace(recipe, **roles(bare)).left_out(names)  # type: ignore[arg-type]
+
+    if recipe.uses_safepub:  # where nothing may depend on single rows, not even reading
+        rows = open_rows(path, recipe.reading)
+        return rows.make_table(), rows
+    if not whole:
+        return read_schema(path, recipe.reading, left_out), path
+    table = read_table(path, recipe.reading, left_out=left_out)
+    return table, table
 
 
 def check_page(path: Path | None, others: Iterable[Path] = ()) -> None:
@@ -36,10 +73,20 @@ def check_page(path: Path | None, others: Iterable[Path] = ()) -> None:
         raise OutputError(f"{path} cannot be both the report and something else; give another file")
 
 
-def check_excerpt(excerpt: bool, report: Path | None) -> None:
-    """An excerpt needs a page to stand in."""
+def check_excerpt(excerpt: bool, report: Path | None, recipe: Recipe) -> None:
+    """An excerpt needs a page to stand in, and rows that may be shown."""
     if excerpt and report is None:
         raise RecipeError("--excerpt shows rows of the original in the page of --report: name that as well")
+    if excerpt and recipe.uses_safepub:
+        raise RecipeError(NO_EXCERPT)
+
+
+def check_recoding(path: Path | None, recipe: Recipe) -> None:
+    """Classes that were drawn by chance, or that count people, are not for later rows."""
+    if path is not None and recipe.uses_safepub:
+        raise RecipeError("--recoding-out keeps classes for later rows, and those of safepub are not for any")
+    if path is not None and recipe.person is not None:
+        raise RecipeError(NO_LATER_ROWS)
 
 
 def check_drawable(report: Path | None, memory: str | None, on_cluster: bool) -> None:
@@ -50,12 +97,17 @@ def check_drawable(report: Path | None, memory: str | None, on_cluster: bool) ->
         raise RecipeError("--report draws from the rows, which --memory leaves on disk: give one of them")
 
 
-def split(text: str) -> list[str]:
+def plain_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a recipe from the options that `shoal.cli.options.add_settings` added."""
+    return {each.name: given[each.option.parameter] for each in list_plain_settings()}
+
+
+def split_list(text: str) -> list[str]:
     """The parts of a comma-separated text."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def several(name: str, text: str) -> tuple[int, ...]:
+def parse_numbers(name: str, text: str) -> tuple[int, ...]:
     """Whole numbers: ``5,10,20``, a range ``5..50``, or both mixed; a long range is thinned out."""
     values: list[int] = []
     for part in filter(None, (part.strip() for part in text.split(","))):
@@ -66,6 +118,7 @@ def several(name: str, text: str) -> tuple[int, ...]:
             raise RecipeError(f"{name} takes numbers and ranges, as 5,10 or 5..50, not '{part}'") from None
         if high < low:
             raise RecipeError(f"{name}: the range {part} ends before it begins")
+        # By factors, not steps: from k = 50 to 51 little changes, from 5 to 6 a lot.
         many = high - low >= _MOST
         values += (
             np.unique(np.rint(np.geomspace(low, high, _MOST))).astype(int).tolist()
@@ -85,7 +138,7 @@ def _by_position(option: str, text: str | None, names: Sequence[str], what: str)
     return dict(zip_longest(names, entries, fillvalue=""))
 
 
-def pairs(option: str, texts: Sequence[str] | None) -> list[tuple[str, str]]:
+def parse_pairs(option: str, texts: Sequence[str] | None) -> list[tuple[str, str]]:
     """Read texts of the form ``name=value``."""
     parts = [text.partition("=") for text in texts or ()]
     if wrong := [name for name, equals, _ in parts if not equals]:
@@ -95,7 +148,7 @@ def pairs(option: str, texts: Sequence[str] | None) -> list[tuple[str, str]]:
 
 def algorithm_of(name: str, parameters: list[str] | None) -> Algorithm:
     """An algorithm by name, with its parameters."""
-    algorithm: Algorithm = build("algorithm", ALGORITHMS, name, dict(pairs("--set", parameters)))
+    algorithm: Algorithm = build_entry("algorithm", ALGORITHMS, name, dict(parse_pairs("--set", parameters)))
     return algorithm
 
 
@@ -107,8 +160,14 @@ def roles_of(
     identifier: list[str] | None,
     plain: list[str] | None,
     needed: bool = True,
+    person: str | None = None,
 ) -> dict[str, tuple[str, ...]]:
-    """Roles by name or by position, as the fields of a recipe; quasi-identifiers are ``needed`` or not."""
+    """Roles by name or by position, as the fields of a recipe; quasi-identifiers are ``needed`` or not.
+
+    The column of the ``person`` is named only, and has no other role, whatever stands at its position.
+    """
+    if person is not None:
+        tuple(names_of(table, [person]))  # for its error: the column must be there
     named = {"quasi": quasi, "sensitive": sensitive, "identifier": identifier, "plain": plain}
     by_name = {role: tuple(names_of(table, texts or ())) for role, texts in named.items()}
     if by_position is None:
@@ -127,7 +186,8 @@ def roles_of(
             f"unknown role '{wrong[0]}' in --roles: q quasi, s sensitive, i ignored, x identifier"
         )
     return {
-        role: tuple(name for name, letter in given.items() if letters[letter] == role) for role in by_name
+        role: tuple(name for name, letter in given.items() if letters[letter] == role and name != person)
+        for role in by_name
     }
 
 
@@ -164,7 +224,7 @@ def types_of(table: Table, by_position: str | None, by_name: list[str] | None) -
             raise RecipeError(unknown("type in --types", letter, TYPE_CODES))
         if letter:
             types[name] = TYPE_CODES[letter]
-    for name, value in pairs("--type", by_name):
+    for name, value in parse_pairs("--type", by_name):
         if name not in table.names:
             raise RecipeError(unknown("column in --type", name, table.names))
         if value not in _TYPE_NAMES:
@@ -175,7 +235,28 @@ def types_of(table: Table, by_position: str | None, by_name: list[str] | None) -
 
 def orders_of(by_name: list[str] | None) -> dict[str, tuple[str, ...]]:
     """The values of ordered columns, in order."""
-    return {name: tuple(split(values)) for name, values in pairs("--order", by_name)}
+    return {name: tuple(split_list(values)) for name, values in parse_pairs("--order", by_name)}
+
+
+def reasons_of(accepted: list[str] | None) -> dict[str, str]:
+    """Findings that are accepted, by id, with the reasons."""
+    return dict(parse_pairs("--accept", accepted))
+
+
+def folded_of(given: list[str] | None) -> tuple[str, ...] | None:
+    """Sensitive columns that are folded before they are counted; None for all."""
+    if not given:
+        return None
+    names = [name for each in given for name in split_list(each)]
+    # Three answers: not asked (None, all columns), none of them, and those named.
+    return () if names == ["none"] else tuple(names)
+
+
+def others_of(given: str | None) -> Others | None:
+    """What happens to columns that nothing is said about."""
+    if given not in (None, *get_args(Others)):
+        raise RecipeError(unknown("choice of --others", str(given), get_args(Others)))
+    return given  # type: ignore[return-value]
 
 
 def trees_of(table: Table, sources: list[str] | None) -> dict[str, Hierarchy]:
@@ -191,11 +272,11 @@ def weights_of(
 ) -> dict[str, float]:
     """Weights by position and by name."""
     given = _by_position("--weights", by_position, quasi, "quasi-identifiers")
-    named = [*((name, value) for name, value in given.items() if value), *pairs("--weight", by_name)]
-    return {name: _weight(name, value) for name, value in named}
+    named = [*((name, value) for name, value in given.items() if value), *parse_pairs("--weight", by_name)]
+    return {name: _parse_weight(name, value) for name, value in named}
 
 
-def _weight(name: str, value: str) -> float:
+def _parse_weight(name: str, value: str) -> float:
     try:
         return float(value)
     except ValueError:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 from shoal.errors import ShoalError
-from shoal.files import discard_unfinished
+from shoal.support.files import discard_unfinished
 
+CLOSED_PIPE = 141
+"""The exit code if nobody reads standard output any more, as `head`: what a shell says of any program that a
+closed pipe ends."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 Command = Callable[[Sequence[str]], object]
 
@@ -24,33 +28,50 @@ _drawn = [1]
 """Lines that a progress bar takes up; read by a signal handler, which can take no lock to ask the bar."""
 
 
-def attempt(command: Command, arguments: Sequence[str]) -> tuple[int, str]:
+def run_to_end(command: Command, arguments: Sequence[str]) -> tuple[int, str]:
     """Run a command to its end, whatever that is; returns the exit code and what is to be said about it."""
     try:
         command(arguments)
+    except BrokenPipeError:
+        return CLOSED_PIPE, ""
     except SystemExit as end:  # the way in which typer ends a command, and answers wrong usage
+        if isinstance(end.__context__, BrokenPipeError):  # which typer would answer with 1
+            return CLOSED_PIPE, ""
         return end.code if isinstance(end.code, int) else int(end.code is not None), ""
     except BaseException as error:
-        code, text = explained(error)
+        code, text = explain_error(error)
         return code, traceback.format_exc() if "--debug" in arguments else f"{text}\n"
     return 0, ""
 
 
-def explained(error: BaseException) -> tuple[int, str]:
+def explain_error(error: BaseException) -> tuple[int, str]:
     """The exit code for an error, and what went wrong in one paragraph."""
     if isinstance(error, ShoalError):
-        return error.exit_code, f"error: {printable(str(error))}"
+        return error.exit_code, f"error: {make_printable(str(error))}"
     if isinstance(error, MemoryError):
         return 1, "error: not enough memory for this table"
     if isinstance(error, OSError):  # those about files are ShoalErrors by now; this is about standard output
         return 2, f"error: the output cannot be shown: {error.strerror or error}"
-    what = f"{type(error).__name__}: {printable(str(error))}"
+    what = f"{type(error).__name__}: {make_printable(str(error))}"
     return 1, f"error: this is a bug in Shoal ({what}); run again with --debug to report it"
 
 
-def printable(text: str) -> str:
+shown_names: dict[str, str] = {}
+"""Files that have another name for people, such as what came through standard input."""
+
+
+def make_printable(text: str) -> str:
     """A text with its control characters spelt out: what stands in a table cannot command a terminal."""
+    for path, name in shown_names.items():
+        text = text.replace(path, name)
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def collect_from_now_on() -> None:
+    """Begin to look for garbage, if that was switched off, but not among all that has been loaded so far."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def run_process(command: Command) -> NoReturn:
@@ -61,34 +82,51 @@ def run_process(command: Command) -> NoReturn:
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup or a shell's '&' may have asked
-            signal.signal(number, _leave)
+            signal.signal(number, _end_process)
     outcome: list[tuple[int, str]] = []
-    work = threading.Thread(target=lambda: outcome.append(attempt(command, sys.argv[1:])), daemon=True)
+    work = threading.Thread(target=lambda: outcome.append(run_to_end(command, sys.argv[1:])), daemon=True)
     work.start()
     while work.is_alive():
+        # With a limit: on Windows a signal would not interrupt a wait without one.
         work.join(0.1)
     for number in (signal.SIGINT, signal.SIGTERM):  # all is done: Python's own end would let them kill it
         signal.signal(number, signal.SIG_IGN)
     code, text = outcome[0]
     sys.stderr.write(text)
-    _give_up_unwritten()
-    sys.exit(code)
+    sys.exit(_give_up_unwritten(code))
 
 
-def _give_up_unwritten() -> None:
-    """Forget what standard output did not take, of which the user knows; Python would complain once more."""
+def _give_up_unwritten(code: int) -> int:
+    """Forget what standard output did not take, of which Python would complain once more; the exit code."""
     try:
         sys.stdout.flush()
-    except OSError:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED_PIPE if isinstance(error, BrokenPipeError) else code
+    return code
 
 
-def lines_drawn(lines: int) -> None:
+@contextmanager
+def cancel_cluster(is_used: bool) -> Iterator[None]:
+    """Let an interrupt also end what runs on a cluster, if one is used."""
+    if not is_used:
+        yield
+        return
+    from shoal.engines.spark.session import cancel_jobs  # noqa: PLC0415  few need it, and it is slow to load
+
+    last_words.append(cancel_jobs)
+    try:
+        yield
+    finally:
+        last_words.remove(cancel_jobs)
+
+
+def remember_lines_drawn(lines: int) -> None:
     """Remember how many lines are to be cleared if the command is interrupted."""
     _drawn[0] = lines
 
 
-def _leave(number: int, frame: Any) -> NoReturn:
+def _end_process(number: int, frame: Any) -> NoReturn:
     """End the process without waiting for any thread."""
     discard_unfinished()
     for say in last_words:

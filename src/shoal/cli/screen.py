@@ -3,118 +3,71 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import typer
-from numba.core.event import Listener, install_listener
-from rich.console import Console, RenderableType
-from rich.padding import Padding
-from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
+from rich.console import Console
 from rich.segment import Segment
-from rich.table import Column
-from rich.text import Text
 
-from shoal.cli import process
-from shoal.cli.process import printable
-from shoal.progress import Figures, Progress, Stage, silent
+from shoal.cli.process import make_printable
+from shoal.kernels.compiled import could_not_keep, watch_compiling
 from shoal.report import Report
-from shoal.report.terminal import percent, show_report
+from shoal.report.terminal import show_report
+from shoal.support.progress import Progress, silent
 
 
-def console(stderr: bool = False) -> Console:
+def make_console(stderr: bool = False) -> Console:
     """The terminal, or plain text where there is none."""
-    return _Plain(stderr=stderr, highlight=False)
+    return _SafeConsole(stderr=stderr, highlight=False)
 
 
-class _Plain(Console):
+class _SafeConsole(Console):
     """A terminal on which no text of a table can do more than be shown."""
 
     def render(self, *arguments: Any, **options: Any) -> Iterator[Segment]:
         """The pieces to show, with control characters in their texts spelt out."""
         for piece in super().render(*arguments, **options):
-            yield piece if piece.control else piece._replace(text=printable(piece.text))
+            yield piece if piece.control else piece._replace(text=make_printable(piece.text))
 
 
 @contextmanager
 def progress(hidden: bool) -> Iterator[Progress]:
     """A bar on standard error while something takes long, when somebody is looking."""
-    screen = console(stderr=True)
+    screen = make_console(stderr=True)
+    # Where nobody watches, a bar would only fill a log file.
     if hidden or not screen.is_terminal:
         yield silent
         return
-    with _View(screen) as view:
-        compiling = _Compiling(lambda: view.name("compiling, once on a machine"))
-        with install_listener("numba:compile", compiling):
-            yield view.tell
+    from shoal.cli.progress_bar import ProgressBar  # noqa: PLC0415  nobody needs it where nobody looks
+
+    with ProgressBar(screen) as view:
+        watch_compiling(lambda standing: view.update_stage(str(standing), standing.share))
+        try:
+            yield view.update_stage
+        finally:
+            watch_compiling(None)
+    if could_not_keep():
+        screen.print("[dim]The compiled kernels could not be kept: set SHOAL_CACHE to a folder for them.[/]")
 
 
-class _View(Bar):
-    """A bar, and below it how the search stands where it has figures to tell."""
-
-    def __init__(self, screen: Console) -> None:
-        self._figures: Figures | None = None
-        doing = TextColumn("{task.description}", table_column=Column(no_wrap=True))
-        columns = (SpinnerColumn(), doing, BarColumn(30), TimeElapsedColumn())
-        super().__init__(*columns, console=screen, transient=True)
-        self._task = self.add_task("starting", total=1.0)
-
-    def name(self, doing: str) -> None:
-        """Say what is being done."""
-        self.update(self._task, description=doing)
-
-    def tell(self, doing: str, done: float) -> None:
-        """Say what is being done and how much of it is."""
-        self._figures = doing.figures if isinstance(doing, Stage) else None
-        process.lines_drawn(1 if self._figures is None else 2)
-        # To rich a task that was finished once is finished: its clock would stand still.
-        self.update(self._task, description=str(doing), completed=min(done, 0.999))
-
-    def get_renderables(self) -> Iterable[RenderableType]:
-        """What rich draws, many times a second."""
-        yield self.make_tasks_table(self.tasks)
-        if self._figures is not None:
-            line = Text.from_markup(figures_line(self._figures), overflow="ellipsis")
-            line.no_wrap = True  # an interrupt has to know how many lines there are
-            yield Padding(line, (0, 0, 0, 2))
-
-
-def figures_line(figures: Figures) -> str:
-    """How a search stands, in the markup of rich."""
-    told = [("best", figures.best), ("mean", figures.mean), ("bound", figures.bound)]
-    parts = [f"[dim]{name}[/] {loss:.4f}" for name, loss in told if loss is not None]
-    if figures.generation is not None:
-        parts.insert(0, f"[dim]generation[/] {figures.generation:,}")
-    if figures.gap is not None:
-        parts.append(f"[dim]gap[/] {percent(figures.gap)}")
-    if figures.states is not None and figures.generation is None:
-        parts.append(f"{figures.states:,} [dim]states[/] · {figures.rate or 0:,.0f}[dim]/s[/]")
-    return " [dim]·[/] ".join(parts)
-
-
-class _Compiling(Listener):
-    """Hears of kernels that are compiled: the first run takes much longer than all others."""
-
-    def __init__(self, say: Callable[[], None]) -> None:
-        self._say = say
-
-    def on_start(self, event: object) -> None:
-        self._say()
-
-    def on_end(self, event: object) -> None:
-        pass
-
-
-def say(found: Callable[[], object], as_json: bool, quiet: bool) -> bool:
+def print_if_json(found: Callable[[], object], as_json: bool, quiet: bool) -> bool:
     """Print what was found as JSON if that is wanted; returns whether it is to be shown to people instead."""
     if as_json:
         typer.echo(json.dumps(found()))
     return not (as_json or quiet)
 
 
-def show(report: Report, as_json: bool, quiet: bool, tables: Sequence[object] = ()) -> None:
+def print_report(
+    report: Report, as_json: bool, quiet: bool, tables: Sequence[object] = (), *, stderr: bool = False
+) -> None:
     """Show the report of a run, and the tables that a search for optimal ones listed."""
-    if say(report.to_dict, as_json, quiet):
-        show_report(console(), report, tables)
+    if print_if_json(report.to_dict, as_json, quiet):
+        show_report(make_console(stderr), report, tables)
+
+
+def exit_by_verdict(report: Report) -> None:
+    """End with the code of a goal that is not met, if a test was asked for that does not meet it."""
+    if not all(model.holds for model in report.models):
+        raise typer.Exit(3)

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.compiled import inline
+from shoal.kernels.compiled import inline_kernel
+from shoal.kernels.signatures import Matrix
 
 START, LEVELS, TREE = 0, 1, 2
 """Rows of `Axes.shape`."""
@@ -21,7 +22,7 @@ class Axes(NamedTuple):
 
     weight: NDArray[np.float64]
     """[d] what one unit of width costs."""
-    shape: NDArray[np.int64]
+    shape: Matrix[np.int64]
     """[3, d + 1] START: where each axis begins in `position`; LEVELS: levels of a tree, 0 for a line;
     TREE: where each tree begins in `node` and `node_width`."""
     position: NDArray[np.float64]
@@ -36,20 +37,21 @@ class Axes(NamedTuple):
 # reaching into a tuple of arrays there makes numba count references, which costs more than the work itself.
 
 
-@inline
+@inline_kernel
 def common_level(shape: NDArray[np.int64], node: NDArray[np.int32], j: int, lo: int, hi: int) -> int:
     """Lowest level of tree ``j`` at which codes ``lo`` and ``hi`` have one node above them."""
     size = shape[START, j + 1] - shape[START, j]
     at = shape[TREE, j]
     level = 0
+    # Ends at the root at the latest: it is the last level, and above all codes.
     while node[at + lo] != node[at + hi]:
         level += 1
         at += size
     return level
 
 
-@inline
-def width(
+@inline_kernel
+def measure_interval(
     shape: NDArray[np.int64],
     position: NDArray[np.float64],
     node: NDArray[np.int32],
@@ -64,4 +66,5 @@ def width(
         # A missing value lies one whole axis below the numbers, so that mixing it in costs everything.
         return float(min(1.0, position[start + hi] - position[start + lo]))
     size = shape[START, j + 1] - start
+    # `node_width` is laid out as `node` is: level by level, one entry per code.
     return float(node_width[shape[TREE, j] + common_level(shape, node, j, lo, hi) * size + lo])

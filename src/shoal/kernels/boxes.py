@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.axes import LEVELS, START, TREE, Axes
-from shoal.kernels.compiled import inline, inner
+from shoal.kernels.compiled import inline_kernel, inner_kernel
+from shoal.kernels.signatures import Matrix
 
 LOWER, UPPER = 0, 1
 """Rows of `Boxes.corner` and `Boxes.bound`."""
@@ -24,15 +25,15 @@ PLACE, WEIGHT = 0, 1
 _ONE = np.uint64(1)  # numba turns a word combined with a plain integer into a float
 
 
-class Boxes(NamedTuple):
-    """Room for the rows of a node and their boxes, reused from node to node.
+class NodeBoxes(NamedTuple):
+    """Memory for the rows of a node and their boxes, reused from node to node.
 
     A *bucket* holds the rows that lie at one place of an axis; buckets are in ascending order.
     """
 
-    corner: NDArray[np.int64]
+    corner: Matrix[np.int64]
     """[2, d] the corners: bounds of the node, not always tight."""
-    bound: NDArray[np.int64]
+    bound: Matrix[np.int64]
     """[2, d] its tight bounds."""
     field: NDArray[np.int64]
     """[d] the axis of each field."""
@@ -40,15 +41,15 @@ class Boxes(NamedTuple):
     """One or more pairs of words per row."""
     bucket: NDArray[np.int64]
     """[rows] bucket of each row."""
-    grid: NDArray[np.int64]
+    grid: Matrix[np.int64]
     """[buckets, 2] of each bucket: the PLACE on the axis that it stands for and the WEIGHT of its rows."""
     box: NDArray[np.uint64]
-    """As many words per bucket, and for the running box of `sweep` after them."""
+    """As many words per bucket, and for the running box of `sweep_buckets` after them."""
     extent: NDArray[np.float64]
     """[d] width of the running box along every axis."""
 
 
-class Packing(NamedTuple):
+class WordPacking(NamedTuple):
     """How codes are packed into words."""
 
     fields: int
@@ -64,16 +65,18 @@ class Packing(NamedTuple):
     """The highest bit of every field."""
 
 
-@inline
-def _greater(x: np.uint64, y: np.uint64, packing: Packing) -> np.uint64:
+@inline_kernel
+def _max_by_field(x: np.uint64, y: np.uint64, packing: WordPacking) -> np.uint64:
     """The greater of two words, field by field (L. Lamport, "Multiple byte processing", CACM 18(8), 1975)."""
+    # A guard bit survives the subtraction where x >= y, and keeps the borrow inside its field.
     keep = ((x | packing.guard) - y) & packing.guard
+    # Each guard bit that is left becomes a mask over the other bits of its field.
     keep -= keep >> (packing.bits - _ONE)
     return y ^ ((x ^ y) & keep)
 
 
-@inner
-def _plan(boxes: Boxes) -> Packing:
+@inner_kernel
+def _plan_packing(boxes: NodeBoxes) -> WordPacking:
     """Fit the axes on which the corners differ into few words."""
     fields = 0
     longest = 1
@@ -82,7 +85,9 @@ def _plan(boxes: Boxes) -> Packing:
         if length > 0:
             boxes.field[fields] = j
             fields += 1
-            longest |= length
+            longest |= length  # only its number of bits counts
+    # As many fields per word as the longest axis allows: 8 of 7 bits, 4 of 15, 2 of 31 or 1 of 63.
+    # The bit that each field has left is its guard.
     each = 8
     while longest >> (63 // each) > 0:
         each //= 2
@@ -91,26 +96,29 @@ def _plan(boxes: Boxes) -> Packing:
     guard = top
     for _ in range(1, each):
         guard = guard << bits | top
-    return Packing(fields, (fields + each - 1) // each, each, bits, top | (top - _ONE), guard)
+    return WordPacking(fields, (fields + each - 1) // each, each, bits, top | (top - _ONE), guard)
 
 
-@inner
-def pack(codes: NDArray[np.unsignedinteger], start: int, stop: int, boxes: Boxes) -> Packing:
+@inner_kernel
+def pack_rows(codes: NDArray[np.unsignedinteger], start: int, stop: int, boxes: NodeBoxes) -> WordPacking:
     """Pack the rows of a node, and find its tight bounds."""
     corner, bound, field, row = boxes.corner, boxes.bound, boxes.field, boxes.row
-    packing = _plan(boxes)
+    packing = _plan_packing(boxes)
     bits = packing.bits
     for j in range(field.size):
+        # Right for axes that are no field: the node has one code there. The others follow below.
         bound[LOWER, j] = bound[UPPER, j] = corner[LOWER, j]
     for p in range(packing.pairs):
         first = p * packing.each
         last = min(first + packing.each, packing.fields) - 1
+        # The last field goes in first, so that the first one has the lowest bits.
         lower = np.uint64(0)
         span = np.uint64(0)
         for f in range(last, first - 1, -1):
             j = field[f]
             lower = (lower << bits) + np.uint64(corner[LOWER, j])
             span = (span << bits) + np.uint64(corner[UPPER, j] - corner[LOWER, j])
+        # The greatest distance from the lower corner, and from the upper one, over all rows.
         most = np.uint64(0)
         least = np.uint64(0)
         at = 2 * p
@@ -121,8 +129,8 @@ def pack(codes: NDArray[np.unsignedinteger], start: int, stop: int, boxes: Boxes
             word -= lower  # of all fields at once: what overflowed before falls into place
             row[at] = word
             row[at + 1] = span - word
-            most = _greater(most, word, packing)
-            least = _greater(least, span - word, packing)
+            most = _max_by_field(most, word, packing)
+            least = _max_by_field(least, span - word, packing)
             at += 2 * packing.pairs
         for f in range(first, last + 1):
             j = field[f]
@@ -133,8 +141,8 @@ def pack(codes: NDArray[np.unsignedinteger], start: int, stop: int, boxes: Boxes
     return packing
 
 
-@inner
-def enclose(packing: Packing, boxes: Boxes, rows: int, buckets: int) -> None:
+@inner_kernel
+def enclose_buckets(packing: WordPacking, boxes: NodeBoxes, rows: int, buckets: int) -> None:
     """Find the box of every bucket around the rows in it."""
     row, bucket, box = boxes.row, boxes.bucket, boxes.box
     # Words as indices, too: numba makes signed ones count from the end where they are negative.
@@ -146,16 +154,16 @@ def enclose(packing: Packing, boxes: Boxes, rows: int, buckets: int) -> None:
         at = np.uint64(bucket[i]) * words
         end = at + words
         while at != end:
-            box[at] = _greater(box[at], row[source], packing)
+            box[at] = _max_by_field(box[at], row[source], packing)
             at += _ONE
             source += _ONE
 
 
-@inline
-def sweep(
+@inline_kernel
+def sweep_buckets(
     axes: Axes,
-    packing: Packing,
-    boxes: Boxes,
+    packing: WordPacking,
+    boxes: NodeBoxes,
     buckets: int,
     first: int,
     last: int,
@@ -170,12 +178,14 @@ def sweep(
     weight, shape, position, node, node_width = axes
     corner, field, grid, box, extent = boxes.corner, boxes.field, boxes.grid, boxes.box, boxes.extent
     bits, mask, pairs = packing.bits, packing.mask, packing.pairs
+    # The running box lies behind the boxes of the buckets.
     run = 2 * pairs * buckets
     for w in range(2 * pairs):
         box[run + w] = 0
     for j in range(extent.size):
         extent[j] = 0.0
     cost = 0.0
+    # One loop for both directions keeps the code short that is inlined into each caller.
     step = 1 if first <= last else -1
     g = first - step
     while g != last:
@@ -186,8 +196,9 @@ def sweep(
         for p in range(pairs):
             at = 2 * (pairs * g + p)
             to = run + 2 * p
-            most = _greater(box[to], box[at], packing)
-            least = _greater(box[to + 1], box[at + 1], packing)
+            most = _max_by_field(box[to], box[at], packing)
+            least = _max_by_field(box[to + 1], box[at + 1], packing)
+            # A field has changed if the box grew at either of its ends.
             changed = (most ^ box[to]) | (least ^ box[to + 1])
             box[to] = most
             box[to + 1] = least

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.compiled import entry
+from shoal.kernels.compiled import entry_kernel
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: spreads consecutive keys (Knuth, TAOCP 6.4)
 
 
-@entry
+@entry_kernel
 def first_seen(keys: NDArray[np.uint64], ids: NDArray[np.int32]) -> NDArray[np.uint64]:
     """Number equal keys alike, in order of first appearance; return the distinct keys.
 
@@ -26,6 +26,7 @@ def first_seen(keys: NDArray[np.uint64], ids: NDArray[np.int32]) -> NDArray[np.u
     count = 0
     for i in range(keys.size):
         key = keys[i]
+        # Linear probing. The table is half full at most, so a search is short.
         slot = (key * _GOLDEN) >> np.uint64(64 - bits)
         while slots[slot] >= 0 and distinct[slots[slot]] != key:
             slot = (slot + np.uint64(1)) & np.uint64((1 << bits) - 1)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.compiled import entry, inline, inner
+from shoal.kernels.compiled import entry_kernel, inline_kernel, inner_kernel
+from shoal.kernels.signatures import Matrix
 
 _ONE = np.uint64(1)
 
 
-@inline
-def has(cover: NDArray[np.uint64], i: int, row: int) -> bool:
+@inline_kernel
+def has_bit(cover: NDArray[np.uint64], i: int, row: int) -> bool:
     """Whether bit ``row`` of ``cover[i]`` is set."""
     return bool((cover[i, row >> 6] >> np.uint64(row & 63)) & _ONE)
 
 
-@entry
-def undominated(cover: NDArray[np.uint64], cost: NDArray[np.float64], less: float) -> NDArray[np.bool_]:
+@entry_kernel
+def find_undominated(cover: Matrix[np.uint64], cost: NDArray[np.float64], less: float) -> NDArray[np.bool_]:
     """Which options no other one covers for less; options stand in order of rising cost.
 
     One option dominates another if it covers the same rows or more and costs at least ``less`` less.
@@ -26,6 +27,8 @@ def undominated(cover: NDArray[np.uint64], cost: NDArray[np.float64], less: floa
     for a in range(cost.size):
         free = True
         for b in range(a):
+            # Options that were dropped need not be compared: what dominates them dominates this
+            # one, too.
             if not kept[b] or cost[a] - cost[b] < less:
                 continue
             inside = True
@@ -40,40 +43,42 @@ def undominated(cover: NDArray[np.uint64], cost: NDArray[np.float64], less: floa
     return kept
 
 
-@inner
-def connect(cover: NDArray[np.uint64], reach: NDArray[np.uint64]) -> None:
+@inner_kernel
+def fill_reachable(cover: NDArray[np.uint64], reach: NDArray[np.uint64]) -> None:
     """Fill ``reach`` with what can be reached along arcs of ``cover`` (Warshall, on words of bits)."""
     n = cover.shape[0]
     for i in range(n):
         for w in range(cover.shape[1]):
             reach[i, w] = cover[i, w]
+    # The intermediate row is the outer loop: each row is done with before the next one is used.
     for via in range(n):
         for i in range(n):
-            if has(reach, i, via):
+            if has_bit(reach, i, via):
                 for w in range(reach.shape[1]):
                     reach[i, w] |= reach[via, w]
 
 
-@inner
-def score(cover: NDArray[np.uint64], reach: NDArray[np.uint64], i: int) -> int:
+@inner_kernel
+def count_partners(cover: NDArray[np.uint64], reach: NDArray[np.uint64], i: int) -> int:
     """Number of rows that ``i`` covers and that lead back to it."""
     count = 0
     for j in range(cover.shape[0]):
-        if has(cover, i, j) and has(reach, j, i):
+        # Back from j to i along some path: with the arc from i to j that is a cycle.
+        if has_bit(cover, i, j) and has_bit(reach, j, i):
             count += 1
     return count
 
 
-@entry
-def k_scores(cover: NDArray[np.uint64]) -> NDArray[np.int64]:
+@entry_kernel
+def k_scores(cover: Matrix[np.uint64]) -> NDArray[np.int64]:
     """To how many original rows each generalised row is assigned in some perfect matching.
 
     Every row covers itself, so the identity is a perfect matching; an arc then lies in some perfect matching
     exactly if its two ends lie in one strongly connected component.
     """
     reach = np.empty(cover.shape, np.uint64)
-    connect(cover, reach)
+    fill_reachable(cover, reach)
     result = np.empty(cover.shape[0], np.int64)
     for i in range(result.size):
-        result[i] = score(cover, reach, i)
+        result[i] = count_partners(cover, reach, i)
     return result

@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.axes import width
-from shoal.kernels.compiled import entry, inner
+from shoal.kernels.axes import measure_interval
+from shoal.kernels.compiled import entry_kernel, inner_kernel
+from shoal.kernels.signatures import Matrix
 
 
-class Costs(NamedTuple):
+class GroupCosts(NamedTuple):
     """What the cheapest cells around a group of rows cost, column by column.
 
     As in `Axes`, a column is a *line* or a *tree*; where `unit` is not 0 it is neither, and a cell becomes
@@ -22,18 +23,19 @@ class Costs(NamedTuple):
     """[d]"""
     unit: NDArray[np.float64]
     """[d] what each further value of a set costs, before the weight."""
-    shape: NDArray[np.int64]
+    shape: Matrix[np.int64]
     position: NDArray[np.float64]
     node: NDArray[np.int32]
     node_cost: NDArray[np.float64]
 
 
-@inner
-def group_cost(costs: Costs, codes: NDArray[np.int64], member: NDArray[np.int64], size: int) -> float:
+@inner_kernel
+def group_cost(costs: GroupCosts, codes: NDArray[np.int64], member: NDArray[np.int64], size: int) -> float:
     """What each row of the group ``member[:size]`` costs."""
     total = 0.0
     for j in range(codes.shape[1]):
         if costs.unit[j] > 0.0:
+            # Each member against those before it: groups are small, and this needs no memory.
             different = 0
             for a in range(size):
                 seen = False
@@ -51,15 +53,15 @@ def group_cost(costs: Costs, codes: NDArray[np.int64], member: NDArray[np.int64]
                 code = codes[member[a], j]
                 lo = min(lo, code)
                 hi = max(hi, code)
-            total += costs.weight[j] * width(
+            total += costs.weight[j] * measure_interval(
                 costs.shape, costs.position, costs.node, costs.node_cost, j, lo, hi
             )
     return total
 
 
-@entry
+@entry_kernel
 def group_costs(
-    costs: Costs, codes: NDArray[np.int64], start: NDArray[np.int64], member: NDArray[np.int64]
+    costs: GroupCosts, codes: Matrix[np.int64], start: NDArray[np.int64], member: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """What each row of each group costs; group ``g`` is ``member[start[g]:start[g + 1]]``."""
     result = np.empty(start.size - 1)
@@ -68,8 +70,8 @@ def group_costs(
     return result
 
 
-@entry
-def pair_costs(costs: Costs, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+@entry_kernel
+def pair_costs(costs: GroupCosts, codes: Matrix[np.int64]) -> NDArray[np.float64]:
     """[n, n] what each of two rows costs if they are a group."""
     n = codes.shape[0]
     result = np.zeros((n, n))
@@ -83,12 +85,37 @@ def pair_costs(costs: Costs, codes: NDArray[np.int64]) -> NDArray[np.float64]:
     return result
 
 
-@entry
-def worthwhile(
-    costs: Costs,
-    codes: NDArray[np.int64],
+@entry_kernel
+def cheapest_partners(pair: Matrix[np.float32], most: int) -> NDArray[np.int32]:
+    """[n, most] the other rows that are cheapest beside each row, cheapest first; of ties the first rows.
+
+    Fewer than ``most`` where there are no more rows.
+    """
+    n = pair.shape[0]
+    most = min(most, n - 1)
+    near = np.empty((n, most), np.int32)
+    for row in range(n):
+        found = 0
+        for other in range(n):
+            if other == row or (found == most and pair[row, other] >= pair[row, near[row, most - 1]]):
+                continue
+            # Insert into the short list. Only a cheaper row moves ahead, so the first of ties stays
+            # first.
+            at = min(found, most - 1)
+            while at > 0 and pair[row, other] < pair[row, near[row, at - 1]]:
+                near[row, at] = near[row, at - 1]
+                at -= 1
+            near[row, at] = other
+            found = min(found + 1, most)
+    return near
+
+
+@entry_kernel
+def find_worthwhile_groups(
+    costs: GroupCosts,
+    codes: Matrix[np.int64],
     times: NDArray[np.int64],
-    pair: NDArray[np.float64],
+    pair: Matrix[np.float64],
     price: NDArray[np.float64],
     sizes: tuple[int, int],
     below: float,
@@ -126,6 +153,7 @@ def worthwhile(
     best = 0.0
     member = np.empty(most, np.int64)
     taken = np.zeros(n, np.int64)
+    # By depth: the sum of the prices, the cost of one row, and the next row to try.
     spent = np.zeros(most + 1)
     dear = np.zeros(most + 1)
     following = np.zeros(most + 1, np.int64)
@@ -152,8 +180,10 @@ def worthwhile(
             stop = r >= n or depth == most
             if not stop:
                 # Were every further row as rich as this one and no dearer than the group is by now:
+                # (They help if the price is above the cost; else only as many join as must.)
                 more = most - depth - 1 if price[r] > dear[depth] else max(least - depth - 1, 0)
                 hope = (depth + 1 + more) * dear[depth] - spent[depth] - (1 + more) * price[r]
+                # Later rows have lower prices and would only do worse: none of them is tried.
                 stop = hope >= limit
                 cut += stop
             if stop:
@@ -163,6 +193,7 @@ def worthwhile(
                 continue
             if taken[r] >= times[r]:
                 continue
+            # A group costs at least as much per row as its dearest pair, which is only looked up.
             low = dear[depth]
             for a in range(depth):
                 low = max(low, pair[member[a], r])
@@ -183,7 +214,7 @@ def worthwhile(
             taken[r] += 1
             spent[depth] = spent[depth - 1] + price[r]
             dear[depth] = exact
-            following[depth] = r
+            following[depth] = r  # the same row again, as often as it occurs
             total = depth * exact - spent[depth]
             if depth >= least and total < limit:
                 found[count, :depth] = member[:depth]
@@ -196,8 +227,8 @@ def worthwhile(
     return found[:count], best, nodes, cut
 
 
-@entry
-def divide(
+@entry_kernel
+def find_best_divisions(
     value: NDArray[np.float64], times: NDArray[np.float64], tie: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """For every set of rows (a bit mask), the least value of groups that divide it, and in how many ways.
@@ -207,8 +238,9 @@ def divide(
     value : float64[2^n]
         Of each group; infinite for those that are not allowed.
     times : float64[2^n]
-        How often a division that has the group counts; may be negative, see `multiplicity`.
+        How often a division that has the group counts; may be negative, see `count_multiplicities`.
     """
+    # Sets are numbered by their bits, so all parts of a set come before it.
     best = np.full(value.size, np.inf)
     ways = np.zeros(value.size)
     best[0] = 0.0
@@ -219,6 +251,7 @@ def divide(
         part = rest
         least = np.inf
         while True:
+            # `part` runs through all subsets of `rest`, the empty one last.
             total = value[low | part] + best[rest ^ part]
             least = min(least, total)
             if part == 0:
@@ -228,6 +261,7 @@ def divide(
         if least == np.inf:
             continue
         part = rest
+        # A second pass, because ties are compared with the minimum, which is known only now.
         number = 0.0
         while True:
             if value[low | part] + best[rest ^ part] <= least + tie:
@@ -239,8 +273,8 @@ def divide(
     return best, ways
 
 
-@entry
-def multiplicity(allowed: NDArray[np.bool_]) -> NDArray[np.float64]:
+@entry_kernel
+def count_multiplicities(allowed: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Signs that make divisions count tables: how often each set of rows counts as a group.
 
     Two groups with the same released cells are one class. The multiplicities are such that all divisions of
@@ -250,6 +284,8 @@ def multiplicity(allowed: NDArray[np.bool_]) -> NDArray[np.float64]:
     for whole in range(1, allowed.size):
         low = whole & -whole
         rest = whole ^ low
+        # With f the allowed sets and g the result: f(S) is the sum of g(T) f(S - T) over all parts
+        # T that have the lowest row. Solved for g(S).
         total = 1.0 if allowed[whole] else 0.0
         part = rest
         while part != 0:

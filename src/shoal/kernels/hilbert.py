@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.classes import ZERO, Boxes, Measure, Points, absorb, clear, cost_with
-from shoal.kernels.compiled import entry, inner
-from shoal.kernels.rules import Rules, add_row, satisfied
+from shoal.kernels.classes import ZERO, ClassBoxes, Points, WidthCosts, clear_box, cost_with, widen_box
+from shoal.kernels.compiled import entry_kernel
+from shoal.kernels.rules import Rules, add_row, clear_histogram, count_slots, is_satisfied
+from shoal.kernels.signatures import Matrix
 
 
-@entry
-def hilbert_keys(grid: NDArray[np.uint32], bits: int) -> NDArray[np.uint64]:
+@entry_kernel
+def hilbert_keys(grid: Matrix[np.uint32], bits: int) -> NDArray[np.uint64]:
     """Place of each point on the Hilbert curve through a grid of ``2**bits`` steps along each axis.
 
     Parameters
@@ -43,6 +44,8 @@ def hilbert_keys(grid: NDArray[np.uint32], bits: int) -> NDArray[np.uint64]:
             bit >>= np.uint32(1)
         for j in range(1, d):  # Gray encoding
             x[j] ^= x[j - 1]
+        # The Gray code goes on through the bits: each set bit of the last axis flips all lower
+        # bits.
         flip = np.uint32(0)
         bit = top
         while bit > 1:
@@ -57,20 +60,14 @@ def hilbert_keys(grid: NDArray[np.uint32], bits: int) -> NDArray[np.uint64]:
     return keys
 
 
-@inner
-def _start(rules: Rules, histogram: NDArray[np.int64]) -> None:
-    for value in range(rules.values):
-        histogram[0, value] = 0
-
-
-@entry
+@entry_kernel
 def cut_sequence(
     points: Points,
-    measure: Measure,
+    measure: WidthCosts,
     rules: Rules,
     ident: NDArray[np.int64],
     order: NDArray[np.int64],
-    boxes: Boxes,
+    boxes: ClassBoxes,
     reach: int,
     first: int,
     last: int,
@@ -101,7 +98,7 @@ def cut_sequence(
         measure.unit,
     )
     plain = rules.limit.size == 0
-    histogram = np.zeros((1, rules.values), np.int64)
+    histogram = np.zeros((1, count_slots(rules)), np.int64)
     box = ZERO
     for end in range(first + 1, last + 1):
         if halt[0]:
@@ -110,19 +107,23 @@ def cut_sequence(
         back[end] = -1
         total = 0
         latest = 0  # weight of the shortest class that ends here
-        _start(rules, histogram)
+        clear_histogram(rules, histogram, ZERO)
+        # best[i] is known for all i < end: try every beginning of the last class, the shortest
+        # first.
         for i in range(end - 1, -1, -1):
             r = order[i]
             if i == end - 1:
-                clear(line, tree, bits, box)
-                absorb(line, tree, bits, box, spot, leaf, mark, r)
+                clear_box(line, tree, bits, box)
+                widen_box(line, tree, bits, box, spot, leaf, mark, r)
                 cost[box] = 0.0
             else:
                 grown = cost_with(
                     line, tree, bits, cost, box, spot, leaf, mark, r, whole, root, node, node_cost, unit
                 )
+                # A row inside the box changes nothing: this box never loses a row, so LO2 is not
+                # needed.
                 if grown > cost[box]:
-                    absorb(line, tree, bits, box, spot, leaf, mark, r)
+                    widen_box(line, tree, bits, box, spot, leaf, mark, r)
                     cost[box] = grown
             total += weight[r]
             if not plain:
@@ -132,9 +133,10 @@ def cut_sequence(
             if latest == 0:
                 latest = total
             loss = best[i] + total * cost[box]
-            if loss < best[end] and (plain or satisfied(rules, histogram, 0)):
+            if loss < best[end] and (plain or is_satisfied(rules, histogram, 0)):
                 best[end] = loss
                 back[end] = i
+            # A longer class could be cut into two that are large enough and cost no more.
             if plain and total - latest >= rules.size:
                 break
             if not plain and total >= reach:

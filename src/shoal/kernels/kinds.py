@@ -11,16 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 # Kinds of rules. In a class of n rows a value has c of them; in the whole table of N rows it has q.
-DISTINCT, SHARE, ENTROPY, RECURSIVE, TRANSPORT, ORDERED, LIKENESS, DISCLOSURE, MAPPED, PRESENCE = range(10)
+DISTINCT, SHARE, ENTROPY, RECURSIVE, TRANSPORT, ORDERED, LIKENESS, DISCLOSURE, MAPPED, PRESENCE, PEOPLE = (
+    range(11)
+)
 
 POPULATION = "\0population"
 """In place of a sensitive column: two values, of which a class has as many as it has rows, and as there are
 people in the population who equal one of its rows."""
 
+PERSON = "\0person"
+"""In place of a sensitive column: one value, of which a class has as many as it has people."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """What a class must satisfy, about one sensitive column, or about the `POPULATION`.
+    """What a class must satisfy, about one sensitive column, or about the `POPULATION`, or a `PERSON`.
+
+    Where people are counted, c and q are people who have the value, n and N are the sums of these; but SHARE
+    compares with the number of people, and DISTINCT forbids a value that all people of a class have.
 
     =========== =====================================================================================
     kind        condition
@@ -35,6 +43,7 @@ class Rule:
     DISCLOSURE  c / n and q / N are less than ``limit`` times each other; absent values count if ``option``
     MAPPED      number of people >= limit
     PRESENCE    ``bound[0]`` <= n / number of people <= limit
+    PEOPLE      number of different people among the rows >= limit
     =========== =====================================================================================
     """
 

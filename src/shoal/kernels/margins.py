@@ -14,30 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.axes import Axes
-from shoal.kernels.boxes import pack
-from shoal.kernels.compiled import entry
-from shoal.kernels.partition import (
-    GREEDY,
-    LOPSIDED,
-    NEAREST,
-    WHOLE,
-    Cut,
-    Rows,
-    best_on,
-    extents,
-    nearest_on,
-    take_widest,
-    tighten,
-    work_space,
-)
+from shoal.kernels.boxes import pack_rows
+from shoal.kernels.buckets import tighten_bounds
+from shoal.kernels.compiled import entry_kernel
+from shoal.kernels.cut_workspace import GREEDY, LOPSIDED, NEAREST, WHOLE, Cut, WeightedRows, make_workspace
+from shoal.kernels.cuts import find_best_on_axis, find_nearest_on_axis, measure_extents, take_widest
 from shoal.kernels.rules import Rules
 
 
-def _decider(how: int) -> Callable[..., Any]:
+def _make_cut_kernel(how: int) -> Callable[..., Any]:
     """Make the kernel for one way of cutting."""
 
-    def decide(
-        rows: Rows,
+    def find_margin_cut(
+        rows: WeightedRows,
         ends: NDArray[np.int64],
         alike: int,
         total: int,
@@ -47,19 +36,22 @@ def _decider(how: int) -> Callable[..., Any]:
         small: int,
     ) -> Cut:
         d = axes.weight.size
+        # The axes are looked at one by one, so the memory is for the longest margin.
         count = 0
         for j in range(d):
             count = max(count, ends[j + 1] - ends[j])
-        boxes, use = work_space(axes, count, alike, values)
+        boxes, use = make_workspace(axes, count, alike, values)
         cut = Cut(-1, 0, 0, WHOLE)
         if total < 2 * small:
             return cut
-        tighten(rows, 0, ends[d], boxes.corner)
+        # Margin rows are corners of boxes around rows, so together they have the node's own bounds.
+        tighten_bounds(rows, 0, ends[d], boxes.corner)
         if how == NEAREST:
-            extents(axes, boxes.corner, boxes.extent)
+            measure_extents(axes, boxes.corner, boxes.extent)
             axis = take_widest(boxes.extent)
             while axis >= 0 and cut.axis < 0:
-                cut = nearest_on(
+                # Never with ties divided: margins know how many rows have a code, not which.
+                cut = find_nearest_on_axis(
                     rows,
                     ends[axis],
                     ends[axis + 1],
@@ -75,13 +67,15 @@ def _decider(how: int) -> Callable[..., Any]:
                 )
                 axis = take_widest(boxes.extent)
             return cut
+        # The same two rounds as in `partition`: parts of some size first, then any that are
+        # allowed.
         least = max(small, total // LOPSIDED)
         while least > 0 and cut.axis < 0:
             best = np.inf
             for axis in range(d):
                 start, stop = ends[axis], ends[axis + 1]
-                packing = pack(rows.codes, start, stop, boxes)
-                best, better = best_on(
+                packing = pack_rows(rows.codes, start, stop, boxes)
+                best, better = find_best_on_axis(
                     rows,
                     start,
                     stop,
@@ -103,14 +97,14 @@ def _decider(how: int) -> Callable[..., Any]:
             least = small if least > small else 0
         return cut
 
-    return entry(decide)
+    return entry_kernel(find_margin_cut)
 
 
-_KERNELS = {how: _decider(how) for how in (NEAREST, GREEDY)}
+_KERNELS = {how: _make_cut_kernel(how) for how in (NEAREST, GREEDY)}
 
 
-def decide(
-    rows: Rows, ends: NDArray[np.int64], alike: int, total: int, axes: Axes, rules: Rules, how: int
+def decide_cut(
+    rows: WeightedRows, ends: NDArray[np.int64], alike: int, total: int, axes: Axes, rules: Rules, how: int
 ) -> Cut:
     """The cut that `partition` would make of a node, given its margins; its axis is -1 if there is none.
 
@@ -126,5 +120,6 @@ def decide(
         How many weighted rows the node has, and what they weigh.
     how : NEAREST or GREEDY
     """
+    # None is a type of its own for numba: a kernel without rules is compiled by itself, and faster.
     tests = rules if rules.limit.size > 0 else None
     return Cut(*_KERNELS[how](rows, ends, alike, total, axes, tests, rules.values, rules.size))

@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.classes import NOBODY, ZERO
-from shoal.kernels.compiled import entry, inner
-from shoal.kernels.rules import Rules, add_row, satisfied
+from shoal.kernels.compiled import entry_kernel, inner_kernel
+from shoal.kernels.rules import Rules, add_row, clear_histogram, count_slots, is_satisfied
+from shoal.kernels.signatures import Matrix
 
 
-@inner
-def _distances(
+@inner_kernel
+def _measure_distances(
     x: NDArray[np.float64],
     pool: NDArray[np.int64],
     taken: int,
@@ -25,14 +26,15 @@ def _distances(
         for j in range(middle.size):
             step = x[pool[i], j] - middle[j]
             sum_ += step * step
+        # Squared: the order is the same, and a root is saved.
         far[i] = sum_
         if sum_ > far[farthest]:
             farthest = i
     return farthest
 
 
-@inner
-def _middle(
+@inner_kernel
+def _compute_centroid(
     x: NDArray[np.float64],
     weight: NDArray[np.int64],
     pool: NDArray[np.int64],
@@ -49,8 +51,8 @@ def _middle(
         middle[j] = sum_ / total
 
 
-@inner
-def _group(
+@inner_kernel
+def _form_group(
     x: NDArray[np.float64],
     weight: NDArray[np.int64],
     rules: Rules,
@@ -68,13 +70,14 @@ def _group(
     -------
     where the rest begins, and whether the rules are kept
     """
+    # `middle` is the seed from here on: the caller measures the next farthest row from it.
     for j in range(middle.size):
         middle[j] = x[pool[seed], j]
-    for value in range(rules.values):
-        histogram[0, value] = 0
-    _distances(x, pool, taken, middle, far)
+    clear_histogram(rules, histogram, ZERO)
+    _measure_distances(x, pool, taken, middle, far)
     total = 0
     while taken < pool.size:
+        # The seed itself is at distance 0 and comes first.
         nearest = taken
         for i in range(taken + 1, pool.size):
             if far[i] < far[nearest]:
@@ -85,12 +88,12 @@ def _group(
         taken += 1
         total += weight[r]
         add_row(rules, ident[r], histogram, 0)
-        if total >= rules.size and satisfied(rules, histogram, 0):
+        if total >= rules.size and is_satisfied(rules, histogram, 0):
             return taken, True
     return taken, False
 
 
-@inner
+@inner_kernel
 def _join_nearest(
     x: NDArray[np.float64],
     rules: Rules,
@@ -102,6 +105,7 @@ def _join_nearest(
     histogram: NDArray[np.int64],
 ) -> bool:
     """Let the row at ``at`` join the group of the nearest row whose group still keeps the rules with it."""
+    # Groups that break the rules with this row are not asked a second time.
     refused = np.zeros(groups, np.bool_)
     while True:
         best = NOBODY
@@ -117,21 +121,20 @@ def _join_nearest(
                     best = label[i]
         if best < 0:
             return False
-        for value in range(rules.values):
-            histogram[0, value] = 0
+        clear_histogram(rules, histogram, ZERO)
         for i in range(at):
             if label[i] == best:
                 add_row(rules, ident[pool[i]], histogram, 0)
         add_row(rules, ident[pool[at]], histogram, 0)
-        if satisfied(rules, histogram, 0):
+        if is_satisfied(rules, histogram, 0):
             label[at] = best
             return True
         refused[best] = True
 
 
-@entry
-def mdav(
-    x: NDArray[np.float64],
+@entry_kernel
+def find_mdav_groups(
+    x: Matrix[np.float64],
     weight: NDArray[np.int64],
     rules: Rules,
     ident: NDArray[np.int64],
@@ -154,32 +157,35 @@ def mdav(
     ends = np.empty(n, np.int64)
     middle = np.empty(d)
     far = np.empty(n)
-    histogram = np.zeros((1, rules.values), np.int64)
+    histogram = np.zeros((1, count_slots(rules)), np.int64)
     left = ZERO
     for r in range(n):
         left += weight[r]
     taken = ZERO
     groups = ZERO
     kept = True
+    # The paper makes two groups while 3k rows are left, then one from 2k on: the check inside the
+    # loop does both.
     while left >= 2 * rules.size and kept and taken < n and not halt[0]:
         # Two groups per middle: around the row farthest from it, and around the one farthest from that row.
         for side in range(2):
             if left < 2 * rules.size or taken == n or not kept:
                 break
             if side == 0:
-                _middle(x, weight, pool, taken, middle)
-            farthest = _distances(x, pool, taken, middle, far)
+                _compute_centroid(x, weight, pool, taken, middle)
+            farthest = _measure_distances(x, pool, taken, middle, far)
             start = taken
-            taken, kept = _group(x, weight, rules, ident, pool, taken, farthest, middle, far, histogram)
+            taken, kept = _form_group(x, weight, rules, ident, pool, taken, farthest, middle, far, histogram)
             for i in range(start, taken):
                 left -= weight[pool[i]]
             if kept:
                 ends[groups] = taken
                 groups += 1
             else:
+                # The rows of a failed group stay in the pool; they join groups below.
                 taken = start
     if taken < n:  # what is left is a group if it can be one
-        _, kept = _group(x, weight, rules, ident, pool, taken, taken, middle, far, histogram)
+        _, kept = _form_group(x, weight, rules, ident, pool, taken, taken, middle, far, histogram)
         if kept:
             ends[groups] = n
             groups += 1

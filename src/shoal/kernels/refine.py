@@ -10,33 +10,34 @@ from numpy.typing import NDArray
 from shoal.kernels.classes import (
     NOBODY,
     ZERO,
-    Boxes,
-    Measure,
+    ClassBoxes,
     Points,
+    WidthCosts,
     cost_exchanged,
     cost_with,
     cost_without,
-    empty,
-    join,
-    leave,
-    rebuild,
+    empty_class,
+    join_class,
+    leave_class,
+    rebuild_box,
 )
-from shoal.kernels.cluster import LEAST, k_member, keeps_rules, place
-from shoal.kernels.compiled import entry, inner, typed
-from shoal.kernels.random import below
+from shoal.kernels.cluster import LEAST, join_cheapest_class, k_member, keeps_rules
+from shoal.kernels.compiled import as_int64, entry_kernel, inner_kernel
+from shoal.kernels.random import draw_below
 from shoal.kernels.rules import Rules
+from shoal.kernels.signatures import Matrix
 
 MOVE, DISSOLVE, REGROUP = 0, 1, 2
-"""What `improve` tries."""
+"""What `improve_partition` tries."""
 
 _NONE, _MOVED, _SWAPPED = 0, 1, 2
-_SPREAD = typed(16)  # how many neighbours a class is dissolved into at most
+_SPREAD = as_int64(16)  # how many neighbours a class is dissolved into at most
 _REACH = 8  # neighbours of a row on either side whose classes count as neighbours of its class
 _PASSES = 4  # over a pool that was regrouped; further ones hardly find anything
 
 
-class Room(NamedTuple):
-    """Room to work in, and what is remembered between calls."""
+class RefineWorkspace(NamedTuple):
+    """Memory to work in, and what is remembered between calls."""
 
     seen: NDArray[np.int64]
     """[classes] when each class was last looked at."""
@@ -44,11 +45,11 @@ class Room(NamedTuple):
     """[1] counts the rows and pools looked at."""
     random: NDArray[np.uint64]
     """[1] state of the random numbers."""
-    histogram: NDArray[np.int64]
+    histogram: Matrix[np.int64]
     """[1, values]"""
     free: NDArray[np.int64]
     """[classes + 1] how many classes are free, and which, the last one to be taken first."""
-    pool: NDArray[np.int64]
+    pool: Matrix[np.int64]
     """[3, rows] rows of a pool, the same in their first order, and the classes they were in."""
     ids: NDArray[np.int64]
     """[classes] classes of a pool."""
@@ -56,28 +57,31 @@ class Room(NamedTuple):
     """[rows]"""
 
 
-@entry
-def set_up(points: Points, measure: Measure, rules: Rules, ident: NDArray[np.int64], boxes: Boxes) -> float:
+@entry_kernel
+def set_up(
+    points: Points, measure: WidthCosts, rules: Rules, ident: NDArray[np.int64], boxes: ClassBoxes
+) -> float:
     """Link the rows to the classes that ``boxes.of`` names, measure all boxes; return the loss."""
     for c in range(boxes.head.size):
-        empty(boxes, c)
+        empty_class(boxes, c)
+    # Backwards: every row becomes the head, so members end up in ascending order.
     for r in range(boxes.of.size - 1, -1, -1):
         if boxes.of[r] >= 0:
-            join(boxes, rules, ident, r, boxes.of[r])
+            join_class(boxes, rules, ident, r, boxes.of[r])
     loss = 0.0
     for c in range(boxes.head.size):
-        rebuild(points, measure, boxes, c)
+        rebuild_box(points, measure, boxes, c)
         loss += boxes.total[c] * boxes.cost[c]
     return loss
 
 
-@inner
+@inner_kernel
 def _best_exchange(
     points: Points,
-    measure: Measure,
+    measure: WidthCosts,
     rules: Rules,
     ident: NDArray[np.int64],
-    boxes: Boxes,
+    boxes: ClassBoxes,
     histogram: NDArray[np.int64],
     r: int,
     b: int,
@@ -105,6 +109,7 @@ def _best_exchange(
         if total_a >= size and total_b >= size:
             gain = before
             for side in range(2):  # one call for both classes: each one is compiled on its own
+                # The first class may show already that the swap cannot be the best.
                 if gain > best:
                     work += 1
                     box, goes, comes = (b, s, r) if side else (a, r, s)
@@ -125,6 +130,7 @@ def _best_exchange(
                         node_cost,
                         unit,
                     )
+            # Checking the rules of a class counts as one evaluation.
             work += 2 * (gain > best and other_rules)
             if (
                 gain > best
@@ -137,20 +143,20 @@ def _best_exchange(
     return best, other, work
 
 
-@inner
-def _sweep(
+@inner_kernel
+def _move_and_swap_rows(
     points: Points,
-    measure: Measure,
+    measure: WidthCosts,
     rules: Rules,
     ident: NDArray[np.int64],
-    boxes: Boxes,
+    boxes: ClassBoxes,
     order: NDArray[np.int64],
     first: int,
     last: int,
     stop: int,
     reach: int,
     allowed: int,
-    room: Room,
+    workspace: RefineWorkspace,
     halt: NDArray[np.bool_],
 ) -> tuple[float, int]:
     """Offer the rows ``order[first:last]`` to the classes of their neighbours in ``order[:stop]``.
@@ -171,7 +177,7 @@ def _sweep(
         measure.node_cost,
         measure.unit,
     )
-    seen, clock, histogram = room.seen, room.clock, room.histogram
+    seen, clock, histogram = workspace.seen, workspace.clock, workspace.histogram
     size, other_rules = rules.size, rules.limit.size > 0
     saved = 0.0
     work = ZERO
@@ -182,6 +188,7 @@ def _sweep(
         now = clock[0]
         r = order[t]
         a = of[r]
+        # Nothing to gain: no class, a class without loss, or a row that is alone in its class.
         if a < 0 or total[a] * cost[a] < LEAST or (head[a] == r and link[0, r] < 0):
             continue
         shrunk = cost_without(
@@ -189,7 +196,7 @@ def _sweep(
         )
         work += 1
         if total[a] * (cost[a] - shrunk) < LEAST:
-            continue  # an inner row: whoever would gain by it will ask for it
+            continue  # its class gains nothing without it; a swap may still take it
         spare = total[a] - weight[r] >= size
         before_a = total[a] * cost[a]
         best = LEAST
@@ -203,6 +210,7 @@ def _sweep(
             if neighbour < 0 or neighbour >= stop:
                 continue
             b = of[order[neighbour]]
+            # Each class is tried once per row, however many neighbours are in it.
             if b < 0 or seen[b] == now:
                 continue
             seen[b] = now
@@ -222,6 +230,7 @@ def _sweep(
                     best = gain
                     what = _MOVED
                     into = b
+            # A class of one row has no second-outermost row, which an exchange needs to know.
             if link[0, head[b]] < 0:
                 continue
             gain, s, looked = _best_exchange(points, measure, rules, ident, boxes, histogram, r, b, best)
@@ -230,32 +239,33 @@ def _sweep(
                 best, what, into, other = gain, _SWAPPED, b, s
         if what == _NONE:
             continue
-        leave(boxes, rules, ident, r)
-        join(boxes, rules, ident, r, into)
+        leave_class(boxes, rules, ident, r)
+        join_class(boxes, rules, ident, r, into)
         if what == _SWAPPED:
-            leave(boxes, rules, ident, other)
-            join(boxes, rules, ident, other, a)
-        work += rebuild(points, measure, boxes, a) + rebuild(points, measure, boxes, into)
+            leave_class(boxes, rules, ident, other)
+            join_class(boxes, rules, ident, other, a)
+        work += rebuild_box(points, measure, boxes, a) + rebuild_box(points, measure, boxes, into)
         saved += best
     return saved, work
 
 
-@inner
-def _neighbours(
-    boxes: Boxes,
+@inner_kernel
+def _list_neighbours(
+    boxes: ClassBoxes,
     order: NDArray[np.int64],
     rank: NDArray[np.int64],
     c: int,
     most: int,
-    room: Room,
+    workspace: RefineWorkspace,
 ) -> int:
-    """List in ``room.ids`` the class ``c`` and up to ``most - 1`` classes of its members' neighbours."""
-    of, link, seen, ids = boxes.of, boxes.link, room.seen, room.ids
-    room.clock[0] += 1
-    now = room.clock[0]
+    """List in ``workspace.ids`` the class ``c`` and up to ``most - 1`` classes of its members' neighbours."""
+    of, link, seen, ids = boxes.of, boxes.link, workspace.seen, workspace.ids
+    workspace.clock[0] += 1
+    now = workspace.clock[0]
     seen[c] = now
     ids[0] = c
     count = ZERO + 1
+    # The nearest neighbours of all members first, so that `most` leaves out the far ones.
     for step in range(2 * _REACH):
         r = boxes.head[c]
         while r >= 0:
@@ -273,70 +283,75 @@ def _neighbours(
     return count
 
 
-@inner
-def _dissolve(
+@inner_kernel
+def _dissolve_class(
     points: Points,
-    measure: Measure,
+    measure: WidthCosts,
     rules: Rules,
     ident: NDArray[np.int64],
-    boxes: Boxes,
+    boxes: ClassBoxes,
     order: NDArray[np.int64],
     rank: NDArray[np.int64],
     c: int,
-    room: Room,
+    workspace: RefineWorkspace,
 ) -> tuple[float, int]:
-    """Spread the rows of class ``c`` over its neighbours, if that lowers the loss."""
-    classes = _neighbours(boxes, order, rank, c, _SPREAD, room)
-    room.ids[0] = room.ids[classes - 1]
+    """Distribute the rows of class ``c`` over its neighbours, if that lowers the loss."""
+    classes = _list_neighbours(boxes, order, rank, c, _SPREAD, workspace)
+    # The list begins with the class itself, which cannot take its own rows.
+    workspace.ids[0] = workspace.ids[classes - 1]
     classes -= 1
     rows = ZERO
     r = boxes.head[c]
     while r >= 0:
-        if rows == room.pool.shape[1]:
+        if rows == workspace.pool.shape[1]:
             return 0.0, rows
-        room.pool[0, rows] = r
+        workspace.pool[0, rows] = r
         rows += 1
         r = boxes.link[0, r]
     saved = boxes.total[c] * boxes.cost[c]
     placed = ZERO
+    # `saved` is the loss of the class less what its rows have added elsewhere so far.
     while placed < rows and saved > LEAST and classes > 0:
-        r = room.pool[0, placed]
-        leave(boxes, rules, ident, r)
-        added = place(points, measure, rules, ident, boxes, room.ids, classes, r, saved, room.histogram)
+        r = workspace.pool[0, placed]
+        leave_class(boxes, rules, ident, r)
+        added = join_cheapest_class(
+            points, measure, rules, ident, boxes, workspace.ids, classes, r, saved, workspace.histogram
+        )
         if added == np.inf:
-            join(boxes, rules, ident, r, c)
+            join_class(boxes, rules, ident, r, c)
             saved = 0.0
         else:
             placed += 1
             saved -= added
     work = (placed + 1) * (classes + rows)  # each row is measured with every class and makes one anew
     if placed == rows and saved > LEAST:
-        rebuild(points, measure, boxes, c)
-        room.free[0] += 1
-        room.free[room.free[0]] = c
+        rebuild_box(points, measure, boxes, c)
+        workspace.free[0] += 1
+        workspace.free[workspace.free[0]] = c
         return saved, work
+    # It does not pay: the rows return, and the classes that took them are built anew.
     for i in range(placed):
-        r = room.pool[0, i]
+        r = workspace.pool[0, i]
         b = boxes.of[r]
-        leave(boxes, rules, ident, r)
-        join(boxes, rules, ident, r, c)
-        rebuild(points, measure, boxes, b)
+        leave_class(boxes, rules, ident, r)
+        join_class(boxes, rules, ident, r, c)
+        rebuild_box(points, measure, boxes, b)
     return 0.0, work
 
 
-@inner
-def _regroup(
+@inner_kernel
+def _regroup_classes(
     points: Points,
-    measure: Measure,
+    measure: WidthCosts,
     rules: Rules,
     ident: NDArray[np.int64],
-    boxes: Boxes,
+    boxes: ClassBoxes,
     order: NDArray[np.int64],
     rank: NDArray[np.int64],
     c: int,
     most: int,
     allowed: int,
-    room: Room,
+    workspace: RefineWorkspace,
     halt: NDArray[np.bool_],
 ) -> tuple[float, int]:
     """Cluster a class and its neighbours anew, and improve that; keep it if it lowers the loss.
@@ -344,8 +359,8 @@ def _regroup(
     With ``most`` = 1 this splits a class that is large enough.
     """
     head, link, total, cost = boxes.head, boxes.link, boxes.total, boxes.cost
-    pool, ids, free = room.pool, room.ids, room.free
-    classes = _neighbours(boxes, order, rank, c, most, room)
+    pool, ids, free = workspace.pool, workspace.ids, workspace.free
+    classes = _list_neighbours(boxes, order, rank, c, most, workspace)
     before = 0.0
     rows = ZERO
     weight = ZERO
@@ -362,13 +377,14 @@ def _regroup(
             return 0.0, rows
     if before < LEAST or weight < 2 * rules.size:
         return 0.0, rows
+    # More classes than before may fit: borrow free ones, as many as the weight allows.
     available = classes
     while available < weight // rules.size and free[0] > 0 and available < ids.size:
         ids[available] = free[free[0]]
         free[0] -= 1
         available += 1
     for k in range(available):
-        empty(boxes, ids[k])
+        empty_class(boxes, ids[k])
     made, work = k_member(
         points,
         measure,
@@ -378,9 +394,9 @@ def _regroup(
         pool[0],
         rows,
         ids[:available],
-        below(room.random, rows),
-        room.bound,
-        room.histogram,
+        draw_below(workspace.random, rows),
+        workspace.bound,
+        workspace.histogram,
         halt,
     )
     after = np.inf
@@ -389,7 +405,7 @@ def _regroup(
         for k in range(made):
             after += total[ids[k]] * cost[ids[k]]
         for _ in range(_PASSES):
-            saved, more = _sweep(
+            saved, more = _move_and_swap_rows(
                 points,
                 measure,
                 rules,
@@ -401,7 +417,7 @@ def _regroup(
                 rows,
                 rows,
                 allowed - work,
-                room,
+                workspace,
                 halt,
             )
             after -= saved
@@ -411,24 +427,26 @@ def _regroup(
     keep = after < before - LEAST and not halt[0]
     if not keep:
         for k in range(available):
-            empty(boxes, ids[k])
+            empty_class(boxes, ids[k])
+        # The first order and the old classes, kept beside the pool, bring everything back.
         for i in range(rows):
-            join(boxes, rules, ident, pool[1, i], pool[2, i])
+            join_class(boxes, rules, ident, pool[1, i], pool[2, i])
     for k in range(available):
-        rebuild(points, measure, boxes, ids[k])
+        rebuild_box(points, measure, boxes, ids[k])
+        # A class that ended up without rows is free again.
         if head[ids[k]] < 0:
             free[0] += 1
             free[free[0]] = ids[k]
     return before - after if keep else 0.0, work
 
 
-@entry
-def improve(
+@entry_kernel
+def improve_partition(
     points: Points,
-    measure: Measure,
+    measure: WidthCosts,
     rules: Rules,
     ident: NDArray[np.int64],
-    boxes: Boxes,
+    boxes: ClassBoxes,
     order: NDArray[np.int64],
     rank: NDArray[np.int64],
     first: int,
@@ -436,7 +454,7 @@ def improve(
     how: int,
     most: int,
     allowed: int,
-    room: Room,
+    workspace: RefineWorkspace,
     halt: NDArray[np.bool_],
 ) -> tuple[float, int]:
     """Improve a partition along an order of its rows.
@@ -458,8 +476,20 @@ def improve(
     the loss saved, and the work done in evaluations of one row
     """
     if how == MOVE:
-        return _sweep(
-            points, measure, rules, ident, boxes, order, first, last, order.size, most, allowed, room, halt
+        return _move_and_swap_rows(
+            points,
+            measure,
+            rules,
+            ident,
+            boxes,
+            order,
+            first,
+            last,
+            order.size,
+            most,
+            allowed,
+            workspace,
+            halt,
         )
     saved = 0.0
     work = ZERO
@@ -471,11 +501,11 @@ def improve(
         if c < 0 or boxes.head[c] != order[t] or boxes.total[c] * boxes.cost[c] < LEAST:
             continue
         if how == DISSOLVE:
-            gain, more = _dissolve(points, measure, rules, ident, boxes, order, rank, c, room)
+            gain, more = _dissolve_class(points, measure, rules, ident, boxes, order, rank, c, workspace)
         else:
             left = allowed - work
-            gain, more = _regroup(
-                points, measure, rules, ident, boxes, order, rank, c, most, left, room, halt
+            gain, more = _regroup_classes(
+                points, measure, rules, ident, boxes, order, rank, c, most, left, workspace, halt
             )
         saved += gain
         work += more

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.compiled import entry
+from shoal.kernels.compiled import entry_kernel, inner_kernel
+from shoal.kernels.signatures import ReadOnly
 
 # Slots of the state. First: where we are.
 MODE, FIELDS, WIDTH, LAST, OFFSET, LINE, ROW_LINE, QUOTE_LINE, BLANKS, BLANK_LINE = range(10)
@@ -34,29 +35,30 @@ def new_state() -> NDArray[np.int64]:
     return state
 
 
-@entry
-def _wrong(state: NDArray[np.int64], problem: int, line: int, found: int) -> None:
+@inner_kernel
+def _record_problem(state: NDArray[np.int64], problem: int, line: int, found: int) -> None:
     state[PROBLEM], state[PROBLEM_LINE], state[FOUND] = problem, line, found
 
 
-@entry
+@inner_kernel
 def _end_row(state: NDArray[np.int64], fields: int) -> None:
     """Count a row, and the blank lines before it, which only now turn out not to be the end of the text."""
     if state[EXPECTED] == 0:
         state[EXPECTED], state[SKIPPED], state[FIRST_LINES] = fields, state[BLANKS], state[LINE]
+    # In a table of one column a blank line is a row with an empty cell.
     elif state[EXPECTED] == 1:
         state[ROWS] += state[BLANKS]
     elif state[BLANKS] > 0:
-        _wrong(state, RAGGED, state[BLANK_LINE], 0)
+        _record_problem(state, RAGGED, state[BLANK_LINE], 0)
         return
     state[BLANKS] = 0
     if fields == state[EXPECTED]:
         state[ROWS] += 1
     else:
-        _wrong(state, RAGGED, state[ROW_LINE], fields)
+        _record_problem(state, RAGGED, state[ROW_LINE], fields)
 
 
-@entry
+@inner_kernel
 def _end_line(state: NDArray[np.int64], fields: int, width: int, returned: bool, end: int) -> None:
     """Take note of a row of ``width`` bytes that is over, or of a blank line."""
     if width == 0 or (width == 1 and returned):
@@ -71,7 +73,7 @@ def _end_line(state: NDArray[np.int64], fields: int, width: int, returned: bool,
     state[ROW_LINE] = state[LINE]
 
 
-@entry
+@inner_kernel
 def _open_quote(state: NDArray[np.int64], opens: bool) -> int:
     """Return the mode after a quote outside quotes: only at the start of a cell does it open one."""
     if opens:
@@ -83,20 +85,21 @@ def _open_quote(state: NDArray[np.int64], opens: bool) -> int:
     return OUTSIDE
 
 
-@entry
+@inner_kernel
 def _after_quote(state: NDArray[np.int64], mode: int, byte: int, delimiter: int) -> int:
     """Return the mode after the byte that follows what may be a closing quote."""
     if mode == CLOSED and byte == _QUOTE:
         return QUOTED
     if mode == CLOSED and byte == delimiter:
         return OUTSIDE
+    # After the quote only a carriage return may come here; the caller has handled the newline.
     if mode == RETURNED or byte != _RETURN:
-        _wrong(state, AFTER_QUOTE, state[LINE], 0)
+        _record_problem(state, AFTER_QUOTE, state[LINE], 0)
     return RETURNED
 
 
-@entry
-def _skip(chunk: NDArray[np.uint8], at: int, kind: NDArray[np.int64]) -> tuple[int, int]:
+@inner_kernel
+def _skip_plain_bytes(chunk: NDArray[np.uint8], at: int, kind: NDArray[np.int64]) -> tuple[int, int]:
     """Return where the next quote, line end or NUL stands, and how many delimiters come before it."""
     # Nearly all bytes of a file pass through here: counting without a branch keeps it fast.
     passed = 0
@@ -106,8 +109,8 @@ def _skip(chunk: NDArray[np.uint8], at: int, kind: NDArray[np.int64]) -> tuple[i
     return at, passed
 
 
-@entry
-def scan(chunk: NDArray[np.uint8], delimiter: int, newline: int, state: NDArray[np.int64]) -> None:
+@entry_kernel
+def scan_chunk(chunk: ReadOnly[np.uint8], delimiter: int, newline: int, state: NDArray[np.int64]) -> None:
     """Advance ``state`` over ``chunk``, up to the first problem.
 
     Parameters
@@ -122,17 +125,19 @@ def scan(chunk: NDArray[np.uint8], delimiter: int, newline: int, state: NDArray[
     kind = np.zeros(256, np.int64)
     kind[delimiter] = 1
     kind[0] = kind[_QUOTE] = kind[newline] = 2
+    # The row may have begun before this chunk: then its start is negative.
     mode, fields, start, at = state[MODE], state[FIELDS], -state[WIDTH], 0
     while at < chunk.size and state[PROBLEM] == NOTHING:
+        # Between quotes delimiters are passed over as well, but do not count.
         if mode <= QUOTED:
-            at, passed = _skip(chunk, at, kind)
+            at, passed = _skip_plain_bytes(chunk, at, kind)
             fields += passed if mode == OUTSIDE else 0
             if at == chunk.size:
                 break
         byte = chunk[at]
         last = chunk[at - 1] if at > 0 else state[LAST]
         if byte == 0:
-            _wrong(state, NUL, state[LINE], 0)
+            _record_problem(state, NUL, state[LINE], 0)
         elif mode == QUOTED:
             if byte == _QUOTE:
                 mode = CLOSED
@@ -158,10 +163,10 @@ def scan(chunk: NDArray[np.uint8], delimiter: int, newline: int, state: NDArray[
         state[LAST] = chunk[-1]
 
 
-@entry
-def finish(state: NDArray[np.int64]) -> None:
+@entry_kernel
+def finish_scan(state: NDArray[np.int64]) -> None:
     """Close the last row, which need not end in a newline."""
     if state[PROBLEM] == NOTHING and state[MODE] == QUOTED:
-        _wrong(state, UNCLOSED, state[QUOTE_LINE], 0)
+        _record_problem(state, UNCLOSED, state[QUOTE_LINE], 0)
     elif state[PROBLEM] == NOTHING and state[WIDTH] > 0:
         _end_line(state, state[FIELDS], state[WIDTH], state[LAST] == _RETURN, state[OFFSET])

@@ -1,6 +1,6 @@
 """How sets of columns tell rows apart: partitions refined column by column.
 
-A partition is *stripped*: of the classes only those with at least two different rows are kept, since the
+A partition is *stripped*: of the classes only those with at least two distinct rows are kept, since the
 others cannot be divided any more (Huhtala et al., TANE, Computer Journal 42(2), 1999). It shrinks with every
 column, so large sets cost little.
 """
@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.compiled import entry, inner
+from shoal.kernels.compiled import entry_kernel, inner_kernel
+from shoal.kernels.signatures import Matrix
 
 Ints = NDArray[np.int64]
 
 
-@inner
-def _refine(
+@inner_kernel
+def _refine_partition(
     code: NDArray[np.uint32],
     weight: Ints,
     rows: NDArray[np.int32],
@@ -36,12 +37,14 @@ def _refine(
     ``settled`` holds what those contribute that cannot: classes, single rows, pairs of equal rows; and at 3
     and 4 the classes and pairs of those that can. These are written down only where a further column follows.
     """
+    # Classes that cannot be divided count on for every longer set of columns.
     settled_out[:3] = settled[:3]
     begin, kept, at = 0, 0, 0
     for number in range(classes):
         end, found = ends[number], 0
         for i in range(begin, end):
             value = code[rows[i]]
+            # A class has few of all values: list them, so that only their counters are cleared.
             if many_of[value] == 0:
                 touched[found] = value
                 found += 1
@@ -49,12 +52,13 @@ def _refine(
             sum_of[value] += weight[rows[i]]
         for j in range(found):
             value = touched[j]
+            # One distinct row, however often it occurs: no column divides it any more.
             if many_of[value] == 1:
                 size = sum_of[value]
                 settled_out[0] += 1
                 settled_out[1] += size == 1
                 settled_out[2] += size * (size - 1) // 2
-                many_of[value] = -1
+                many_of[value] = -1  # none of its rows is written
             else:
                 settled_out[3] += 1
                 settled_out[4] += sum_of[value] * (sum_of[value] - 1) // 2
@@ -75,8 +79,8 @@ def _refine(
     return kept
 
 
-@inner
-def _begins(chosen: NDArray[np.int16], length: int, sets: NDArray[np.int16], number: int) -> bool:
+@inner_kernel
+def _is_prefix(chosen: NDArray[np.int16], length: int, sets: NDArray[np.int16], number: int) -> bool:
     """Whether a set of columns is the beginning of another one."""
     if number == sets.shape[0]:
         return False
@@ -86,16 +90,21 @@ def _begins(chosen: NDArray[np.int16], length: int, sets: NDArray[np.int16], num
     return at == length
 
 
-@entry
+@entry_kernel
 def tell_apart(
-    codes: NDArray[np.uint32], weight: Ints, most: int, sets: NDArray[np.int16], limit: int, figures: Ints
+    codes: Matrix[np.uint32],
+    weight: Ints,
+    most: int,
+    sets: Matrix[np.int16],
+    limit: int,
+    figures: Matrix[np.int64],
 ) -> None:
     """Count the classes, the single rows and the pairs of equal rows by each of many sets of columns.
 
     Parameters
     ----------
     codes : [columns, rows]
-        Different rows.
+        Distinct rows.
     weight : [rows]
         How many rows of the table each stands for.
     most : int
@@ -109,6 +118,7 @@ def tell_apart(
     """
     depth, size = sets.shape[1], weight.size
     rows = np.empty((depth + 1, size), np.int32)
+    # A class that is kept has at least two distinct rows.
     ends = np.empty((depth + 1, size // 2 + 1), np.int32)
     classes = np.zeros(depth + 1, np.int64)
     settled = np.zeros((depth + 1, 5), np.int64)
@@ -127,6 +137,7 @@ def tell_apart(
         while length < depth and chosen[length] >= 0:
             length += 1
         if number > 0:
+            # Partitions by the columns that both sets begin with are still there.
             same = 0
             while same < shared and same < length and chosen[same] == sets[number - 1, same]:
                 same += 1
@@ -137,7 +148,7 @@ def tell_apart(
         full = depth + 1
         while shared < length:
             settled[shared + 1] = 0
-            classes[shared + 1] = _refine(
+            classes[shared + 1] = _refine_partition(
                 codes[chosen[shared]],
                 weight,
                 rows[shared],
@@ -150,7 +161,7 @@ def tell_apart(
                 sum_of,
                 many_of,
                 touched,
-                shared + 1 < length or _begins(chosen, length, sets, number + 1),
+                shared + 1 < length or _is_prefix(chosen, length, sets, number + 1),
             )
             shared += 1
             if settled[shared, 1] >= limit and full > shared:

@@ -12,28 +12,29 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from shoal.algorithms.settling import settled
-from shoal.algorithms.tree import TreeGuided, grow
-from shoal.api import known_columns
+from shoal.algorithms.repair import repair_proposal
+from shoal.algorithms.tree import TreeGuided, grow_guided_tree
+from shoal.codespace.recoding import Recoding
+from shoal.engines.api import known_columns
+from shoal.engines.memory import make_release, prepare_table
+from shoal.engines.release import Release
 from shoal.errors import GoalNotMet
 from shoal.learn.goals import learning_goal
-from shoal.learn.intake import (
-    Columns,
-    Group,
-    collapsed,
-    column_names,
-    expanded,
-    given_back,
-    one_hot_groups,
-    taken_in,
-)
 from shoal.learn.routing import Router
+from shoal.learn.sklearn_io import (
+    Columns,
+    OneHotGroup,
+    collapse_one_hot,
+    column_names,
+    expand_one_hot,
+    one_hot_groups,
+    read_data,
+    rebuild_data,
+)
 from shoal.privacy import Model
-from shoal.recipe import Recipe
-from shoal.recoding import Recoding
-from shoal.run import Release, prepare, released
-from shoal.table import ColumnType, Origin, Table, read
-from shoal.verify import verify_table
+from shoal.recipes.recipe import Recipe
+from shoal.table import ColumnType, Origin, Table, read_table
+from shoal.verification.verifier import verify_table
 
 
 class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -46,12 +47,15 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     into one of theirs. Together with the rows of `fit` the goal holds for their size; a few new rows by
     themselves need not be k in a cell, so do not publish them alone.
 
+    A fitted anonymizer holds original values of the quasi-identifiers, and so does its pickle: keep it as
+    private as the rows.
+
     Parameters
     ----------
     k : int
         Least number of rows in a class.
     l : int, optional
-        Least number of different values of each sensitive column in a class; at most k.
+        Least number of distinct values of each sensitive column in a class; at most k.
     quasi, sensitive : lists of columns, by name or position
         Quasi-identifiers, by default all but the sensitive ones; sensitive columns, which models look at.
     models : sequence of models, or of texts such as ``"entropy-l(l=3)"``
@@ -134,22 +138,22 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         Without ``y`` and without an estimator the first sensitive column guides the tree; where there is none
         either, rows are only partitioned.
         """
-        self._fitted(X, y)
+        self._fit_table(X, y)
         return self
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **params: Any) -> Any:  # noqa: N803
         """Find the cells and return the rows as they are released; deleted ones are left out."""
-        table, class_of = self._fitted(X, y)
-        return self._given(X, table, class_of)
+        table, class_of = self._fit_table(X, y)
+        return self._release_rows(X, table, class_of)
 
     def transform(self, X: Any) -> Any:  # noqa: N803
         """Put rows into the cells; rows of deleted cells are left out."""
         check_is_fitted(self, "report_")
-        table = taken_in(self, X, reset=False)
-        return self._given(X, table, self._router.classes(collapsed(table, self._groups)))
+        table = read_data(self, X, reset=False)
+        return self._release_rows(X, table, self._router.find_classes(collapse_one_hot(table, self._groups)))
 
-    def _fitted(self, data: Any, y: ArrayLike | None) -> tuple[Table, NDArray[np.int64]]:
-        table = taken_in(self, data, reset=True)
+    def _fit_table(self, data: Any, y: ArrayLike | None) -> tuple[Table, NDArray[np.int64]]:
+        table = read_data(self, data, reset=True)
         sensitive = column_names(table, "sensitive", self.sensitive)
         quasi = column_names(
             table,
@@ -157,31 +161,38 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             [n for n in table.names if n not in sensitive] if self.quasi is None else self.quasi,
         )
         self._groups = one_hot_groups(table, quasi, self.one_hot)
-        subject_table, recipe = self._recipe(table, quasi, sensitive, self._target(data, y, table))
-        subject = prepare(recipe, subject_table)
+        subject_table, recipe = self._build_recipe(
+            table, quasi, sensitive, self._choose_target(data, y, table)
+        )
+        subject = prepare_table(recipe, subject_table)
         assert isinstance(recipe.algorithm, TreeGuided)
-        guided = grow(recipe.algorithm, subject.problem)
-        release = released(recipe, subject_table, subject, settled(guided.proposal, subject.problem))
+        # Not by search(): the tree itself is kept, to find the leaves of later rows.
+        guided = grow_guided_tree(recipe.algorithm, subject.problem)
+        release = make_release(
+            recipe, subject_table, subject, repair_proposal(guided.proposal, subject.problem)
+        )
         recoding = release.recoding
         assert recoding is not None
+        # The first column beside the quasi-identifiers is the target, which no tree looks at.
         seen = [*subject.encoded, *list(subject.problem.beside.values())[1:]]
         self._router = Router(guided, recoding, tuple(seen))
         self._native = tuple(subject_table.frame.schema[name] for name in recipe.quasi)
         class_of = recoding.class_of[recoding.table.of_row].astype(np.int64)
         self._check_expanded(table, class_of, quasi, recipe)
-        self._describe(release, recoding, class_of)
+        self._set_fitted_attributes(release, recoding, class_of)
         return table, class_of
 
-    def _recipe(
+    def _build_recipe(
         self, table: Table, quasi: tuple[str, ...], sensitive: tuple[str, ...], target: pl.Series | None
     ) -> tuple[Table, Recipe]:
         """The table in which one-hot groups are one column, with the target, and what is to be done."""
-        whole = collapsed(table, self._groups)
+        whole = collapse_one_hot(table, self._groups)
         inside = {name: group.name for group in self._groups for name in group.columns}
         names = tuple(dict.fromkeys(inside.get(name, name) for name in quasi))
         guide = sensitive[0] if sensitive else None
         if target is not None:
             guide = "target"
+            # The target travels as a column of its own and must not hide one of the table.
             while guide in whole.names:
                 guide += "_"
             whole = replace(whole, frame=pl.DataFrame([*whole.frame, target.alias(guide)]))
@@ -189,18 +200,20 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         recipe = Recipe(
             quasi=names,
             sensitive=sensitive,
+            # All other columns: a recipe refuses columns without a role.
             plain=tuple(name for name in whole.names if name not in (*names, *sensitive)),
             models=learning_goal(self.k, self.l, self.models),
             trees={name: column.hierarchy for name, column in known.items() if column.hierarchy is not None},
             types={name: kind for name, kind in (self.types or {}).items() if name in known},
             algorithm=TreeGuided(guide, self.grow, self.failing, self.split, self.gain, self.sweeps),  # type: ignore[arg-type]
+            # How many rows are deleted is a result here (deletion_ratio_), not a bound.
             suppress=1.0 if self.failing == "delete" else 0.0,
             render=self.render,  # type: ignore[arg-type]
             seed=self.random_state,
         )
         return replace(whole, origin=Origin("polars")), recipe
 
-    def _target(self, data: Any, y: ArrayLike | None, table: Table) -> pl.Series | None:
+    def _choose_target(self, data: Any, y: ArrayLike | None, table: Table) -> pl.Series | None:
         if self.estimator is not None:
             check_is_fitted(self.estimator)
             return pl.Series("target", np.asarray(self.estimator.predict(data)))
@@ -208,6 +221,7 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             values = column_or_1d(np.asarray(y), warn=True)
             check_consistent_length(table.frame, values)
             return pl.Series("target", values.tolist() if values.dtype == object else values, strict=False)
+        # A constant target gives a tree of one leaf: rows are only partitioned.
         return None if self.sensitive else pl.Series("target", np.zeros(table.rows, np.int8))
 
     def _check_expanded(
@@ -217,14 +231,17 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         if not self._groups:
             return
         kept = np.flatnonzero(class_of >= 0)
-        frame = table.release(self._columns(table, class_of[kept]), kept, ())
-        found = verify_table(read(frame), quasi, recipe.sensitive, recipe.models)
+        frame = table.build_release(self._build_columns(table, class_of[kept]), kept, ())
+        found = verify_table(read_table(frame), quasi, recipe.sensitive, recipe.models)
         if not found.holds:
             raise GoalNotMet("the goal was not met by the one-hot columns, so nothing is released")
 
-    def _describe(self, release: Release, recoding: Recoding, class_of: NDArray[np.int64]) -> None:
-        texts = recoding.values((pl.String(),) * len(recoding.cells), "label")
+    def _set_fitted_attributes(
+        self, release: Release, recoding: Recoding, class_of: NDArray[np.int64]
+    ) -> None:
+        texts = recoding.render_classes((pl.String(),) * len(recoding.cells), "label")
         size = "rows"
+        # A quasi-identifier may be called 'rows' itself.
         while size in texts:
             size += "_"
         self.cells_ = pl.DataFrame({size: recoding.size, **texts})
@@ -232,22 +249,22 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         self.deletion_ratio_ = float(1 - self.valid_rows_.mean())
         self.report_ = replace(release.report, evidence=None)  # an estimator keeps no training rows
 
-    def _columns(self, table: Table, class_of: NDArray[np.int64]) -> dict[str, pl.Series]:
+    def _build_columns(self, table: Table, class_of: NDArray[np.int64]) -> dict[str, pl.Series]:
         """What is released for rows of these classes."""
         recoding = self._router.recoding
-        values = recoding.values(self._native, self.render)  # type: ignore[arg-type]
+        values = recoding.render_classes(self._native, self.render)  # type: ignore[arg-type]
         for group in self._groups:
             j = [cells.domain.name for cells in recoding.cells].index(group.name)
             del values[group.name]
             plain = self.render == "representative"
-            values |= expanded(table, group, _members(recoding, j, group, plain), plain)
+            values |= expand_one_hot(table, group, _find_members(recoding, j, group, plain), plain)
         return {name: of_class.gather(class_of) for name, of_class in values.items()}
 
-    def _given(self, data: Any, table: Table, class_of: NDArray[np.int64]) -> Any:
+    def _release_rows(self, data: Any, table: Table, class_of: NDArray[np.int64]) -> Any:
         kept = np.flatnonzero(class_of >= 0)
-        columns = self._columns(table, class_of[kept])
+        columns = self._build_columns(table, class_of[kept])
         rows = kept if kept.size < class_of.size else None
-        return given_back(data, table, columns, rows, real=self.render == "representative")
+        return rebuild_data(data, table, columns, rows, real=self.render == "representative")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -257,18 +274,20 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         return tags
 
 
-def _members(recoding: Recoding, j: int, group: Group, representative: bool) -> NDArray[np.bool_]:
+def _find_members(recoding: Recoding, j: int, group: OneHotGroup, representative: bool) -> NDArray[np.bool_]:
     """[columns, classes] which of a group's columns each class may have as the one that is 1."""
     cells = recoding.cells[j]
     holds = np.zeros((recoding.size.size, cells.domain.size), np.bool_)
     if representative:
-        holds[np.arange(recoding.size.size), recoding.representatives(j)] = True
+        holds[np.arange(recoding.size.size), recoding.choose_representatives(j)] = True
     else:
+        # A one-hot group is a flat category, of which every cell is a set.
         assert cells.members is not None
         start, member = cells.members
         inside = np.zeros((cells.count, cells.domain.size), np.bool_)
         inside[np.repeat(np.arange(cells.count), np.diff(start)), member] = True
         holds = inside[cells.of_class]
     at = {label: code for code, label in enumerate(cells.domain.labels.to_list())}
+    # A column that is 1 in no row has no code: no class can have it.
     none = np.zeros(recoding.size.size, np.bool_)
     return np.stack([holds[:, at[name]] if name in at else none for name in group.columns])

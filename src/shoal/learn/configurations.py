@@ -12,7 +12,7 @@ import polars as pl
 
 from shoal.errors import RecipeError
 from shoal.privacy import Model, model_text
-from shoal.trials import unbeaten
+from shoal.support.sweep import find_pareto_front
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Configuration:
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
 
-    def shown(self) -> dict[str, Any]:
+    def to_row(self) -> dict[str, Any]:
         """As plain values, for a table of results."""
         texts = [each if isinstance(each, str) else model_text(each) for each in self.models]
         return {
@@ -40,7 +40,7 @@ class Configuration:
 
 
 @dataclass(slots=True)
-class Outcome:
+class ConfigurationOutcome:
     """What became of a configuration, split by split."""
 
     scores: list[float] = field(default_factory=list)
@@ -53,12 +53,14 @@ class Outcome:
     """Why it cannot be; empty if it can."""
 
     @property
-    def mean(self) -> float:
+    def mean_score(self) -> float:
         """Mean score; nothing is below everything."""
+        # So a configuration without a score ranks last when halving.
         return float(np.mean(self.scores)) if self.scores else -np.inf
 
-    def shown(self, target: float | None) -> dict[str, Any]:
+    def to_row(self, target: float | None) -> dict[str, Any]:
         """As plain values."""
+        # One infeasible split is enough: a goal that holds only for some splits is no result.
         done = bool(self.scores) and not self.reason
         mean = float(np.mean(self.scores)) if done else None
         return {
@@ -100,7 +102,7 @@ SCHEMA: dict[str, Any] = {
 """The columns of a table of results."""
 
 
-def grid(
+def build_grid(
     k: Any,
     l: Any,  # noqa: E741
     models: Sequence[Any],
@@ -109,7 +111,7 @@ def grid(
     sensitive: Sequence[tuple[str, ...]],
 ) -> list[Configuration]:
     """Every combination in which l is at most k and no column is both quasi and sensitive."""
-    every = product(several(k), several(l), models, several(algorithm), quasi, sensitive)
+    every = product(as_tuple(k), as_tuple(l), models, as_tuple(algorithm), quasi, sensitive)
     made = [
         Configuration(size, diverse, tuple(more), how, tuple(n for n in known if n not in secret), secret)
         for size, diverse, more, how, known, secret in every
@@ -117,17 +119,18 @@ def grid(
     ]
     if not made:
         raise RecipeError("there is nothing to search: every l is above every k")
+    # Lists of columns that differ only in a sensitive one are equal once it is left out.
     return list(dict.fromkeys(made))
 
 
-def several(value: Any) -> tuple[Any, ...]:
+def as_tuple(value: Any) -> tuple[Any, ...]:
     """One value or many, as many."""
     if value is None or isinstance(value, str | int | float | np.number):
         return (value,)
     return tuple(value)
 
 
-def undominated(results: pl.DataFrame) -> pl.DataFrame:
+def select_pareto_front(results: pl.DataFrame) -> pl.DataFrame:
     """Configurations than which no other is at least as good in k, l, loss and score, and better in one."""
     done = results.filter(pl.col("status") == "done")
     if done.is_empty():
@@ -139,4 +142,4 @@ def undominated(results: pl.DataFrame) -> pl.DataFrame:
         -pl.col("ncp"),
         pl.col("score"),
     ).to_numpy()
-    return done.filter(pl.Series(unbeaten(better)))
+    return done.filter(pl.Series(find_pareto_front(better)))

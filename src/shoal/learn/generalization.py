@@ -10,19 +10,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.encoding import Encoded
-from shoal.learn.intake import numbers
-from shoal.table import as_text
+from shoal.codespace.encoding import EncodedColumn
+from shoal.learn.sklearn_io import convert_to_floats
+from shoal.support.arithmetic import weighted_sum
+from shoal.table import to_strings
 
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Generalized:
+class GeneralizedColumn:
     """One column and its cells."""
 
-    column: Encoded
+    column: EncodedColumn
     cell_of: Ints
     """[codes] cell of every value that was seen."""
     touched: bool = True
@@ -39,22 +40,24 @@ class Generalized:
         return int(self.cell_of.max()) + 1
 
     @property
-    def suppressed(self) -> bool:
+    def is_suppressed(self) -> bool:
         """Whether all values become one."""
         return self.touched and self.cells == 1
 
     @classmethod
-    def untouched(cls, column: Encoded) -> Generalized:
+    def from_column(cls, column: EncodedColumn) -> GeneralizedColumn:
         """A column left as it is."""
         return cls(column, np.arange(column.domain.size), touched=False)
 
-    def with_cells(self, cell_of: Ints) -> Generalized:
+    def with_cells(self, cell_of: Ints) -> GeneralizedColumn:
         """Other cells, numbered in the order of their values."""
+        # Cells must ascend with their values: the widths and the published ends take the last value
+        # of a cell as the place where the next one begins.
         first = np.unique(cell_of, return_index=True)[1]
-        order = np.argsort(np.argsort(first))
+        order = np.argsort(np.argsort(first, kind="stable"), kind="stable")
         return replace(self, cell_of=order[np.unique(cell_of, return_inverse=True)[1]], touched=True)
 
-    def ncp(self) -> float:
+    def compute_ncp(self) -> float:
         """Mean width of the rows' cells, 0 to 1.
 
         A cell of numbers reaches from the end of the one before it to its own greatest value, so that there
@@ -63,13 +66,15 @@ class Generalized:
         if not self.touched:
             return 0.0
         rows = np.bincount(self.cell_of, np.bincount(self.column.codes, minlength=self.cell_of.size))
-        return float(rows @ self._widths() / rows.sum())
+        return float(weighted_sum(self._measure_widths(), rows) / rows.sum())
 
-    def _widths(self) -> Floats:
+    def _measure_widths(self) -> Floats:
         domain = self.column.domain
+        # One cell tells nothing, so all detail is lost, however few values it has.
         if self.cells == 1:
             return np.ones(1)
-        if not domain.ranges:
+        if not domain.has_ranges:
+            # Values without an order: the share of other values that could be meant.
             return (np.bincount(self.cell_of) - 1) / max(domain.size - 1, 1)
         last = np.zeros(self.cells, np.int64)
         last[self.cell_of] = np.arange(self.cell_of.size)
@@ -79,7 +84,7 @@ class Generalized:
             width = np.diff(np.maximum(end, 0.0), prepend=0.0)
         return np.asarray(width, np.float64)
 
-    def standing(self, rows: Ints) -> Ints:
+    def choose_representatives(self, rows: Ints) -> Ints:
         """[cells] the code that stands for each cell: of the rows given, the median or the commonest.
 
         A number stands for numbers even where most are missing; a cell without rows takes all rows.
@@ -93,36 +98,41 @@ class Generalized:
             if domain.kind == "number" and domain.missing is not None and inside.size > 1:
                 inside = inside[inside != domain.missing]
             weight = count[inside] if count[inside].any() else every[inside]
-            if domain.ranges:
+            if domain.has_ranges:
+                # The median among values that occur: a mean would be a value that nobody has.
                 at = int(np.searchsorted(np.cumsum(weight), weight.sum() / 2))
             else:
                 at = int(np.argmax(weight))
             chosen[cell] = inside[at]
         return chosen
 
-    def after(self, rows: Ints, standing: Ints) -> Ints:
+    def replace_codes(self, rows: Ints, standing: Ints) -> Ints:
         """The codes that rows have once what stands for their cells has taken their place."""
         return np.asarray(standing[self.cell_of[self.column.codes[rows]]])
 
-    def published(self, standing: Ints) -> Published:
+    def publish_cells(self, standing: Ints) -> Published:
         """The cells in words and numbers, without codes."""
         domain = self.column.domain
         values = domain.values.gather(standing)
         if not self.touched:
             return Published(self.name, "untouched")
-        if self.suppressed:
+        if self.is_suppressed:
             return Published(self.name, "suppressed", values=values)
         if domain.kind != "number":
             labels = domain.labels.to_list()
             groups = [
                 [labels[code] for code in np.flatnonzero(self.cell_of == cell)] for cell in range(self.cells)
             ]
+            # A value that was never seen goes to the commonest cell, the best guess for it.
             common = int(np.argmax(np.bincount(self.cell_of[self.column.codes])))
             return Published(self.name, "categories", values=values, groups=groups, other=common)
+        # The missing value is code 0 and always in a cell of its own, unless all are one. It is no
+        # range, so ends and values start after it.
         first = int(domain.missing is not None)
         last = np.zeros(self.cells, np.int64)
         last[self.cell_of] = np.arange(self.cell_of.size)
-        ends = numbers(domain.values.gather(last[first:-1]), self.column)
+        # The last range has no end, so that greater values of later rows fall into it.
+        ends = convert_to_floats(domain.values.gather(last[first:-1]), self.column)
         labels = domain.labels.gather(last[first:-1]).to_list()
         return Published(
             self.name, "ranges", values=values.slice(first), ends=ends, labels=labels, kind=self.column
@@ -145,7 +155,7 @@ class Published:
     groups: list[list[str | None]] | None = None
     other: int = 0
     """The cell of values that were never seen."""
-    kind: Encoded | None = None
+    kind: EncodedColumn | None = None
 
     def applied(self, series: pl.Series) -> pl.Series:
         """The column as it is after generalisation; missing numbers stay missing unless all become one."""
@@ -154,21 +164,23 @@ class Published:
         if self.how == "suppressed":
             return self.values.gather(np.zeros(len(series), np.int64))
         if self.groups is not None:
-            cell = self._cells(series)
+            cell = self._find_cells(series)
         else:
             assert self.ends is not None and self.kind is not None
-            place = numbers(series, self.kind)
+            place = convert_to_floats(series, self.kind)
             cell = np.searchsorted(self.ends, place, side="left")
+            # Position of the null that is appended below.
             cell = np.where(np.isnan(place), len(self.values), cell)
         padded = pl.concat([self.values, self.values.clear(1)])
         return padded.gather(cell)
 
-    def _cells(self, series: pl.Series) -> Ints:
+    def _find_cells(self, series: pl.Series) -> Ints:
         assert self.groups is not None
         pairs = [(label, cell) for cell, group in enumerate(self.groups) for label in group]
+        # A missing value is no string to look up, so its cell is set at the end.
         absent = next((cell for label, cell in pairs if label is None), self.other)
         known = [(label, cell) for label, cell in pairs if label is not None]
-        cell = as_text(series).replace_strict(
+        cell = to_strings(series).replace_strict(
             [label for label, _ in known],
             pl.Series([cell for _, cell in known], dtype=pl.Int64),
             default=self.other,

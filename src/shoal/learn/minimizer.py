@@ -12,24 +12,26 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from shoal.api import known_columns
-from shoal.encoding import Encoded, encode
+from shoal.codespace.encoding import EncodedColumn, encode_column
+from shoal.engines.api import known_columns
 from shoal.errors import RecipeError
-from shoal.learn.generalization import Generalized, Published
-from shoal.learn.intake import (
+from shoal.learn.generalization import GeneralizedColumn, Published
+from shoal.learn.pictures import draw_needed
+from shoal.learn.sklearn_io import (
     Columns,
-    collapsed,
+    collapse_one_hot,
     column_names,
-    given_back,
     one_hot_groups,
-    taken_in,
+    read_data,
+    rebuild_data,
 )
+from shoal.report.pictures import Picture
 from shoal.table import ColumnType, Table
-from shoal.table.frames import unpatterned
+from shoal.table.frames import use_safe_name
 
 Ints = NDArray[np.int64]
 
-_GUARD = 4  # every so manieth row is kept for the last word
+_GUARD = 4  # one row in so many is held back for the final check
 _MOST = 1000  # rows on which steps are compared
 _CELLS = 8  # ranges that a column of numbers begins with
 _MARGIN = 0.25  # how much nearer to full agreement the search stays than it is asked to
@@ -41,8 +43,8 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
 
     Columns are suppressed and their cells merged, step by step, always where most detail goes for the least
     score, as long as the predictions agree with those on the data as it is to the degree of
-    ``target_score``. Every step is judged on rows that its values were not taken from, and the last word have
-    rows that the search never saw.
+    ``target_score``. Every step is judged on rows that its values were not taken from. The result is
+    checked on rows that the search never saw.
 
     Parameters
     ----------
@@ -57,7 +59,7 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
     retrain : bool
         Whether to train the estimator anew on the generalised data, and report that score too; needs ``y``.
     random_state : int
-        Draws the rows that have the last word.
+        Draws the rows that are held back for the final check.
 
     Attributes
     ----------
@@ -102,41 +104,43 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Minimizer:  # noqa: N803
         """Find the generalisation; ``y`` is needed for ``retrain`` only."""
-        self._check(y)
-        table = taken_in(self, X, reset=True)
+        self._check_parameters(y)
+        table = read_data(self, X, reset=True)
         kept = column_names(table, "keep", self.keep)
         free = [name for name in table.names if name not in kept]
         self._groups = one_hot_groups(table, free, self.one_hot)
-        whole = collapsed(table, self._groups)
+        whole = collapse_one_hot(table, self._groups)
         names = [name for name in whole.names if name not in kept]
         known = known_columns(names, self.hierarchies, self.types)
-        columns = [encode(whole.column(name), known[name]) for name in names]
-        trial = _Trial(self, X, table, columns)
-        best = trial.search()
+        columns = [encode_column(whole.column(name), known[name]) for name in names]
+        trial = _MinimizationSearch(self, X, table, columns)
+        best = trial.find_coarsest()
         every = np.arange(table.rows)
-        self.published_ = [column.published(column.standing(every)) for column in best]
+        # The search took representatives from halves of few rows. In the end all rows choose them,
+        # which is steadier; score_ is measured with these.
+        self.published_ = [column.publish_cells(column.choose_representatives(every)) for column in best]
         self.generalizations_ = {
             **{each.name: each.to_dict() for each in self.published_},
             **{name: {"how": "untouched"} for name in kept},
         }
-        losses = [column.ncp() for column in best] + [0.0] * len(kept)
+        losses = [column.compute_ncp() for column in best] + [0.0] * len(kept)
         self.ncp_ = float(np.mean(losses))
         self.column_ncp_ = dict(zip([*names, *kept], losses, strict=True))
-        self.score_ = trial.guard_score(self._changed(table, self.published_))
+        self.score_ = trial.guard_score(self._replace_columns(table, self.published_))
         if self.retrain:
-            self._retrain(X, table, np.asarray(y), trial.guard)
+            self._retrain_estimators(X, table, np.asarray(y), trial.guard)
         return self
 
     def transform(self, X: Any) -> Any:  # noqa: N803
         """The rows as coarse as they may be."""
         check_is_fitted(self, "generalizations_")
-        table = taken_in(self, X, reset=False)
-        return given_back(X, table, self._changed(table, self.published_), None)
+        table = read_data(self, X, reset=False)
+        return rebuild_data(X, table, self._replace_columns(table, self.published_), None)
 
     def agreement(self, X: Any) -> float:  # noqa: N803
         """How far predictions on rows as coarse as they may be agree with those on the rows as they are."""
         before, after = (np.asarray(self.estimator.predict(rows)) for rows in (X, self.transform(X)))
-        return agreed(before, after, is_regressor(self.estimator) or before.dtype.kind == "f")
+        return measure_agreement(before, after, is_regressor(self.estimator) or before.dtype.kind == "f")
 
     def describe(self) -> str:
         """What a caller still has to collect, column by column."""
@@ -147,16 +151,15 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
             [*lines, f"{self.ncp_:.1%} of the detail is not needed; agreement {self.score_:.3f}"]
         )
 
-    def plot(self) -> Any:
-        """A picture of how much of each column is still needed, as a plotly figure."""
-        from shoal.learn.pictures import needed  # noqa: PLC0415  plotly is slow to load
-
+    def plot(self) -> Picture:
+        """A picture of how much of each column is still needed."""
         check_is_fitted(self, "generalizations_")
-        return needed(self.column_ncp_)
+        return draw_needed(self.column_ncp_)
 
-    def _check(self, y: ArrayLike | None) -> None:
+    def _check_parameters(self, y: ArrayLike | None) -> None:
         if self.estimator is None or not hasattr(self.estimator, "predict"):
             raise RecipeError("estimator must be a fitted estimator, something with a method predict")
+        # Anything else with predict() has no convention that says whether it is fitted.
         if isinstance(self.estimator, BaseEstimator):
             check_is_fitted(self.estimator)
         if not 0 < self.target_score <= 1:
@@ -164,16 +167,16 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
         if self.retrain and y is None:
             raise RecipeError("retrain needs the labels: give y to fit")
 
-    def _changed(self, table: Table, published: Sequence[Published]) -> dict[str, pl.Series]:
+    def _replace_columns(self, table: Table, published: Sequence[Published]) -> dict[str, pl.Series]:
         """The columns that are replaced, one-hot ones as the table has them."""
-        whole = collapsed(table, self._groups)
+        whole = collapse_one_hot(table, self._groups)
         columns: dict[str, pl.Series] = {}
         for each in published:
             if each.how != "untouched":
-                columns |= self._written(table, each.name, each.applied(whole.column(each.name)))
+                columns |= self._expand_column(table, each.name, each.applied(whole.column(each.name)))
         return columns
 
-    def _written(self, table: Table, name: str, after: pl.Series) -> dict[str, pl.Series]:
+    def _expand_column(self, table: Table, name: str, after: pl.Series) -> dict[str, pl.Series]:
         """A column, or the one-hot columns that it stands for."""
         for group in self._groups:
             if group.name == name:
@@ -181,13 +184,14 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
                 return {each: series.cast(table.frame.schema[each]) for each, series in hot.items()}
         return {name: after}
 
-    def _retrain(self, data: Any, table: Table, y: NDArray[Any], guard: Ints) -> None:
-        """Scores of two new estimators, on the rows that have the last word."""
+    def _retrain_estimators(self, data: Any, table: Table, y: NDArray[Any], guard: Ints) -> None:
+        """Scores of two new estimators, on the rows that were held back."""
         rest = np.setdiff1d(np.arange(table.rows), guard)
-        less = self._changed(table, self.published_)
+        less = self._replace_columns(table, self.published_)
+        # Both are trained and scored on the same rows, so that only the detail differs.
         for name, columns in (("raw_score_", {}), ("retrained_score_", less)):
             given = [
-                given_back(data, table, {n: s.gather(rows) for n, s in columns.items()}, rows)
+                rebuild_data(data, table, {n: s.gather(rows) for n, s in columns.items()}, rows)
                 for rows in (rest, guard)
             ]
             setattr(self, name, float(clone(self.estimator).fit(given[0], y[rest]).score(given[1], y[guard])))
@@ -200,10 +204,10 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
         return tags
 
 
-class _Trial:
+class _MinimizationSearch:
     """The search: states are lists of generalised columns, judged by what the estimator makes of them."""
 
-    def __init__(self, owner: Minimizer, data: Any, table: Table, columns: Sequence[Encoded]) -> None:
+    def __init__(self, owner: Minimizer, data: Any, table: Table, columns: Sequence[EncodedColumn]) -> None:
         self.owner, self.data, self.table = owner, data, table
         self.columns = columns
         self.before = np.asarray(owner.estimator.predict(data))
@@ -216,100 +220,113 @@ class _Trial:
         # Every row is judged by values that were taken from the other half.
         self.halves = np.array_split(rest, 2)
         self.judged = np.concatenate(self.halves[::-1])
-        self.sure = self._sure(given_back(data, table, {}, self.judged))
+        self.sure = self._predict_confidence(rebuild_data(data, table, {}, self.judged))
 
-    def search(self) -> list[Generalized]:
+    def find_coarsest(self) -> list[GeneralizedColumn]:
         """Step by step to the coarsest state whose score holds, also on the rows that were kept back."""
-        state = [Generalized.untouched(column) for column in self.columns]
+        state = [GeneralizedColumn.from_column(column) for column in self.columns]
+        # All states on the way are kept: the rows held back may ask to go some steps back.
         path, lost = [state], 0.0
         # Of many steps the luckiest are taken, so that new rows agree somewhat less than the score says.
         aim = self.owner.target_score + _MARGIN * (1 - self.owner.target_score)
-        while steps := list(self._steps(state)):
-            scores, losses = self._scores(state, steps)
-            saved = np.array([after.ncp() - state[j].ncp() for j, after in steps])
+        while steps := list(self._list_steps(state)):
+            scores, losses = self._score_steps(state, steps)
+            saved = np.array([after.compute_ncp() - state[j].compute_ncp() for j, after in steps])
+            # Every step gives up detail, so that the search ends.
             allowed = (scores >= aim) & (saved > 0)
             if not allowed.any():
                 break
+            # Detail given up per score lost; a step may even gain some by chance.
             worth = np.where(allowed, saved / (np.maximum(losses - lost, 0.0) + _FREE), -np.inf)
             best = int(np.argmax(worth))
             j, after = steps[best]
             state, lost = [*state[:j], after, *state[j + 1 :]], float(losses[best])
             path.append(state)
-        return next(each for each in reversed(path) if self._holds(each))
+        # The first state changes nothing and always holds, so there is an answer.
+        return next(each for each in reversed(path) if self._keeps_target_score(each))
 
     def guard_score(self, columns: Mapping[str, pl.Series]) -> float:
         """Agreement on the rows that were kept back."""
         changed = {name: series.gather(self.guard) for name, series in columns.items()}
-        after = self.owner.estimator.predict(given_back(self.data, self.table, changed, self.guard))
-        return agreed(self.before[self.guard], np.asarray(after), self.numeric)
+        after = self.owner.estimator.predict(rebuild_data(self.data, self.table, changed, self.guard))
+        return measure_agreement(self.before[self.guard], np.asarray(after), self.numeric)
 
-    def _holds(self, state: list[Generalized]) -> bool:
+    def _keeps_target_score(self, state: list[GeneralizedColumn]) -> bool:
         """Whether a state keeps the score on the rows kept back, to the nearest row."""
         every = np.arange(self.table.rows)
-        published = [column.published(column.standing(every)) for column in state]
-        columns = self.owner._changed(self.table, published)
-        room = 0.0 if self.numeric else 1 / max(self.guard.size, 1)
-        return not columns or self.guard_score(columns) > self.owner.target_score - room
+        published = [column.publish_cells(column.choose_representatives(every)) for column in state]
+        columns = self.owner._replace_columns(self.table, published)
+        # Accuracy moves by whole rows: of few rows a target of 0.98 could only be met by all.
+        tolerance = 0.0 if self.numeric else 1 / max(self.guard.size, 1)
+        return not columns or self.guard_score(columns) > self.owner.target_score - tolerance
 
-    def _steps(self, state: list[Generalized]) -> Iterator[tuple[int, Generalized]]:
+    def _list_steps(self, state: list[GeneralizedColumn]) -> Iterator[tuple[int, GeneralizedColumn]]:
         """What one column could become next."""
         for j, column in enumerate(state):
-            for cell_of in _coarser(column, self.before):
+            for cell_of in _list_coarser_cells(column, self.before):
                 yield j, column.with_cells(cell_of)
 
-    def _scores(
-        self, state: list[Generalized], steps: list[tuple[int, Generalized]]
+    def _score_steps(
+        self, state: list[GeneralizedColumn], steps: list[tuple[int, GeneralizedColumn]]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Agreement after each step, and how far the estimator was moved, all predicted in one go.
 
         An estimator that says how sure it is moves before its predictions do: that tells steps apart
         which change no prediction yet.
         """
-        now = {name: unpatterned(self.table.frame[name]).gather(self.judged) for name in self.table.names}
+        now = {name: use_safe_name(self.table.frame[name]).gather(self.judged) for name in self.table.names}
         for column in state:
-            now |= self._judged(column) if column.touched else {}
-        changed = [self._judged(after) for _, after in steps]
+            now |= self._replace_judged_values(column) if column.touched else {}
+        changed = [self._replace_judged_values(after) for _, after in steps]
+        # The rows of all steps below each other: one call of predict, whose overhead is larger than
+        # its work on a thousand rows.
         columns = {name: pl.concat([each.get(name, old) for each in changed]) for name, old in now.items()}
         many = np.tile(self.judged, len(steps))
-        sure = self._sure(given_back(self.data, self.table, columns, many))
+        sure = self._predict_confidence(rebuild_data(self.data, self.table, columns, many))
         parts = np.array_split(sure, len(steps))
-        same = [agreed(self._chosen(self.sure), self._chosen(part), self.numeric) for part in parts]
+        same = [
+            measure_agreement(self._choose_prediction(self.sure), self._choose_prediction(part), self.numeric)
+            for part in parts
+        ]
         moved = [float(np.abs(part - self.sure).mean()) for part in parts]
+        # R² is smooth already; probabilities are not needed there, and do not exist.
         return np.array(same), 1 - np.array(same) if self.numeric else np.array(moved)
 
-    def _sure(self, data: Any) -> NDArray[np.float64]:
+    def _predict_confidence(self, data: Any) -> NDArray[np.float64]:
         """[rows, classes] what the estimator makes of rows: probabilities where it has them."""
         if not self.numeric and hasattr(self.owner.estimator, "predict_proba"):
             return np.asarray(self.owner.estimator.predict_proba(data), np.float64)
         after = np.asarray(self.owner.estimator.predict(data))
         if self.numeric:
             return after.astype(np.float64)[:, None]
+        # Certain of one class, in the shape of probabilities.
         return np.asarray(after[:, None] == np.unique(self.before), np.float64)
 
-    def _chosen(self, sure: NDArray[np.float64]) -> NDArray[Any]:
+    def _choose_prediction(self, sure: NDArray[np.float64]) -> NDArray[Any]:
         """The number, or the class, that it would predict."""
         return np.asarray(sure[:, 0] if self.numeric else sure.argmax(axis=1))
 
-    def _judged(self, column: Generalized) -> dict[str, pl.Series]:
+    def _replace_judged_values(self, column: GeneralizedColumn) -> dict[str, pl.Series]:
         """A column of the rows that are judged, with values taken from the other half of the rows."""
         code = [
-            column.after(rows, column.standing(other))
+            column.replace_codes(rows, column.choose_representatives(other))
             for other, rows in zip(self.halves, self.halves[::-1], strict=True)
         ]
         after = column.column.domain.values.gather(np.concatenate(code))
-        return self.owner._written(self.table, column.name, after)
+        return self.owner._expand_column(self.table, column.name, after)
 
 
-def agreed(before: NDArray[Any], after: NDArray[Any], numeric: bool) -> float:
+def measure_agreement(before: NDArray[Any], after: NDArray[Any], numeric: bool) -> float:
     """Accuracy or R², with what was predicted before as the truth."""
     if not numeric:
         return float(np.mean(before == after))
     spread = float(((before - before.mean()) ** 2).sum())
     missed = float(((before - after) ** 2).sum())
+    # R² is not defined for constant predictions: then they agree or they do not.
     return 1 - missed / spread if spread else float(missed == 0)
 
 
-def _coarser(column: Generalized, before: NDArray[Any]) -> Iterator[Ints]:
+def _list_coarser_cells(column: GeneralizedColumn, before: NDArray[Any]) -> Iterator[Ints]:
     """Cells of the next steps: everything together, a first division, or two neighbours merged."""
     domain = column.column.domain
     if column.touched and column.cells == 1:
@@ -320,18 +337,23 @@ def _coarser(column: Generalized, before: NDArray[Any]) -> Iterator[Ints]:
         levels = [np.unique(nodes, return_inverse=True)[1] for nodes in domain.hierarchy.nodes]
         above = [nodes for nodes in levels if int(nodes.max()) + 1 < column.cells]
         yield from above[:1]
-    elif not domain.ranges or column.touched:
-        yield from _neighbours_merged(column, before)
+    # Numbers that are still as they were are cut into a few ranges first: to merge a thousand of
+    # them in pairs would take as many steps.
+    elif not domain.has_ranges or column.touched:
+        yield from _merge_neighbours(column, before)
     elif domain.size > 2:
-        yield _first_cells(column.column, before)
+        yield _choose_first_cells(column.column, before)
 
 
-def _neighbours_merged(column: Generalized, before: NDArray[Any]) -> Iterator[Ints]:
+def _merge_neighbours(column: GeneralizedColumn, before: NDArray[Any]) -> Iterator[Ints]:
     """Every two cells that lie next to each other: on a line, or by what is predicted for them."""
     cells = column.cells
     order = np.arange(cells)
-    first = int(column.column.domain.ranges and column.column.domain.missing is not None)
-    if not column.column.domain.ranges:
+    # The missing value lies on no line, so its cell is not merged with a neighbour.
+    first = int(column.column.domain.has_ranges and column.column.domain.missing is not None)
+    if not column.column.domain.has_ranges:
+        # Categories have no neighbours by themselves. In the order of their mean prediction, those
+        # for which the estimator says the same lie side by side.
         number = np.unique(before, return_inverse=True)[1] if before.dtype.kind != "f" else before
         of_row = column.cell_of[column.column.codes]
         rows = np.maximum(np.bincount(of_row, minlength=cells), 1)
@@ -340,17 +362,21 @@ def _neighbours_merged(column: Generalized, before: NDArray[Any]) -> Iterator[In
         yield np.where(column.cell_of == b, a, column.cell_of)
 
 
-def _first_cells(column: Encoded, before: NDArray[Any]) -> Ints:
+def _choose_first_cells(column: EncodedColumn, before: NDArray[Any]) -> Ints:
     """The cells of a column by itself: where a small tree that predicts the predictions would cut it."""
     numeric = before.dtype.kind == "f"
+    # At least 2 % of the rows in each range, so that no cut follows a few predictions.
     tree = (DecisionTreeRegressor if numeric else DecisionTreeClassifier)(
         max_leaf_nodes=_CELLS, min_samples_leaf=max(1, before.size // 50), random_state=0
     )
     codes = column.codes.astype(np.float64)[:, None]
     cuts = tree.fit(codes, before).tree_.threshold
+    # Leaves have a negative feature and no threshold.
     inner = np.sort(cuts[tree.tree_.feature >= 0])
     if column.domain.missing is not None:
+        # Between the missing value, which is code 0, and the first number.
         inner = np.union1d(inner, [0.5])
     if inner.size == 0:
+        # The predictions do not depend on this column alone: quarters are as good as any cut.
         inner = np.quantile(codes, [0.25, 0.5, 0.75])
     return np.searchsorted(inner, np.arange(column.domain.size), side="left")

@@ -1,8 +1,8 @@
-"""What learning shows: pictures, drawn by plotly, and results on a terminal."""
+"""What learning shows: pictures, and results on a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -10,61 +10,43 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from shoal.report.pictures import cell
+from shoal.report.pictures import Line, Picture, draw_bars, draw_lines, format_cell
 
 
-def needed(lost: Mapping[str, float]) -> Any:
+def draw_needed(lost: Mapping[str, float]) -> Picture:
     """How much of each column is still needed, the most first."""
-    import plotly.graph_objects as go  # noqa: PLC0415  slow to load
-
     order = sorted(lost, key=lambda name: (-lost[name], name))
-    figure = go.Figure(go.Bar(x=[1 - lost[name] for name in order], y=order, orientation="h"))
-    figure.update_xaxes(range=[0, 1], tickformat=".0%", title="detail still needed")
-    return figure.update_layout(title="What has to be collected", height=160 + 22 * len(order))
+    bars = [(name, 1 - lost[name]) for name in order]
+    return Picture((draw_bars("What has to be collected", "detail still needed", bars),))
 
 
-def searched(results: pl.DataFrame, front: pl.DataFrame, score: str, raw: float, baseline: float) -> Any:
+def draw_search(
+    results: pl.DataFrame, front: pl.DataFrame, score: str, raw: float, baseline: float
+) -> Picture:
     """Score against k, a line for each l, and score against loss with the Pareto front."""
-    import plotly.graph_objects as go  # noqa: PLC0415  slow to load
-    from plotly.subplots import make_subplots  # noqa: PLC0415
+    done = results.filter(pl.col("status") == "done").sort("k", maintain_order=True)
+    by_k = draw_lines(f"{score} by k", "k", score, [*_by_goal(done)], logarithmic=True, zero=False)
+    best = list(front.sort("ncp", maintain_order=True).select("ncp", "score").iter_rows())
+    texts = [f"k {k}, l {diverse or 1}" for k, diverse in done.select("k", "l").iter_rows()]
+    lines = [
+        Line("all", list(done.select("ncp", "score").iter_rows()), texts, stroke="none"),
+        Line("Pareto front", best),
+        *(
+            Line(name, [(0.0, value), (1.0, value)], dots=False, stroke="dotted")
+            for name, value in (("raw", raw), ("baseline", baseline))
+        ),
+    ]
+    return Picture((by_k, draw_lines(f"{score} by loss", "NCP", score, lines, zero=False)))
 
-    done = results.filter(pl.col("status") == "done").sort("k")
-    figure = make_subplots(
-        1, 2, subplot_titles=(f"{score} by k and l", f"{score} by loss"), shared_yaxes=True
-    )
+
+def _by_goal(done: pl.DataFrame) -> Iterator[Line]:
+    """The configurations that differ in k only; scores have a spread where they are of several splits."""
     keys = ["l", "models", "algorithm", "quasi", "sensitive"]
     varying = [key for key in keys if done[key].n_unique() > 1]
     for _, line in done.group_by(keys, maintain_order=True):
         name = ", ".join(f"{key} {line[key][0]}" for key in varying) or "score"
-        spread = {"type": "data", "array": line["score_std"].to_list()}
-        figure.add_scatter(
-            x=line["k"].to_list(), y=line["score"].to_list(), error_y=spread, name=name, col=1, row=1
-        )
-    texts = [f"k {k}, l {diverse or 1}" for k, diverse in done.select("k", "l").iter_rows()]
-    figure.add_scatter(
-        x=done["ncp"].to_list(),
-        y=done["score"].to_list(),
-        text=texts,
-        mode="markers",
-        name="all",
-        col=2,
-        row=1,
-    )
-    best = front.sort("ncp")
-    figure.add_scatter(
-        x=best["ncp"].to_list(),
-        y=best["score"].to_list(),
-        mode="lines+markers",
-        name="Pareto front",
-        col=2,
-        row=1,
-    )
-    for value, name in ((raw, "raw"), (baseline, "baseline")):
-        figure.add_trace(
-            go.Scatter(x=[0, 1], y=[value, value], mode="lines", line_dash="dot", name=name), row=1, col=2
-        )
-    figure.update_xaxes(title="k", col=1, row=1)
-    return figure.update_xaxes(title="NCP", col=2, row=1)
+        points = [(float(k), score) for k, score in line.select("k", "score").iter_rows()]
+        yield Line(name, points, spread=line["score_std"].fill_null(0.0).to_list())
 
 
 def show_results(
@@ -76,6 +58,7 @@ def show_results(
     best: Mapping[str, Any],
 ) -> None:
     """Results on a terminal: a line for every configuration, and the one to take."""
+    # A column that is the same in all lines only takes width; k and l are always shown.
     same = [key for key in ("models", "algorithm", "quasi", "sensitive") if results[key].n_unique() == 1]
     keys = [key for key in ("k", "l", "models", "algorithm", "quasi", "sensitive") if key not in same]
     figures = ["score", "score_std", "deletion_ratio", "ncp", "seconds"]
@@ -83,7 +66,7 @@ def show_results(
     for row in results.iter_rows(named=True):
         mark = row["reason"] if row["reason"] else "" if row["status"] == "done" else row["status"]
         style = "bold" if best and all(row[key] == best[key] for key in keys) else ""
-        table.add_row(*(Text(cell(row[key])) for key in (*keys, *figures)), Text(mark), style=style)
+        table.add_row(*(Text(format_cell(row[key])) for key in (*keys, *figures)), Text(mark), style=style)
     console.print(table)
     if raw is not None and baseline is not None:
         console.print(f"raw rows {raw:.4f}, commonest class or mean {baseline:.4f} ({score})")

@@ -14,14 +14,22 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from shoal.errors import InputError, RecipeError, unknown
-from shoal.learn.configurations import SCHEMA, Configuration, Outcome, grid, undominated
+from shoal.learn.configurations import (
+    SCHEMA,
+    Configuration,
+    ConfigurationOutcome,
+    build_grid,
+    select_pareto_front,
+)
 from shoal.learn.estimators import is_numeric, named_estimator
+from shoal.learn.evaluate import SearchJob, add_result, algorithm_of
 from shoal.learn.goals import learning_goal
-from shoal.learn.intake import Columns, column_names, taken_in
-from shoal.learn.trials import Job, algorithm_of, note
+from shoal.learn.pictures import draw_search
+from shoal.learn.sklearn_io import Columns, column_names, read_data
 from shoal.privacy import Model
+from shoal.report.pictures import Picture
+from shoal.support.sweep import run_in_parallel
 from shoal.table import ColumnType, Table
-from shoal.trials import in_parallel
 
 Progress = Callable[[str, float], None]
 
@@ -123,17 +131,18 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
 
         An interrupt (Ctrl-C) ends the search early and keeps what is done, see ``interrupted_``.
         """
-        self._check()
-        table = taken_in(self, X, reset=True)
+        self._check_parameters()
+        table = read_data(self, X, reset=True)
         labels = column_or_1d(np.asarray(y))
         check_consistent_length(table.frame, labels)
-        self.configurations_ = self._grid(table)
-        self.outcomes_ = [Outcome() for _ in self.configurations_]
-        job = self._job(X, table, labels)
+        self.configurations_ = self._build_grid(table)
+        # Before the work begins: an interrupt must find results, if empty ones.
+        self.outcomes_ = [ConfigurationOutcome() for _ in self.configurations_]
+        job = self._build_job(X, table, labels)
         self.interrupted_ = False
         try:
-            self.raw_score_, self.baseline_score_ = job.baselines()
-            self._rounds(job, on_progress)
+            self.raw_score_, self.baseline_score_ = job.score_baselines()
+            self._run_rounds(job, on_progress)
         except KeyboardInterrupt:
             self.interrupted_ = True
         return self
@@ -143,7 +152,7 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
         """Every configuration and what became of it."""
         check_is_fitted(self, "outcomes_")
         rows = [
-            {**configuration.shown(), **outcome.shown(self.target_score)}
+            {**configuration.to_row(), **outcome.to_row(self.target_score)}
             for configuration, outcome in zip(self.configurations_, self.outcomes_, strict=True)
         ]
         return pl.DataFrame(rows, schema=SCHEMA)
@@ -151,17 +160,21 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
     @property
     def pareto_(self) -> pl.DataFrame:
         """What no other configuration beats in k, l, NCP and score at once."""
-        return undominated(self.results_)
+        return select_pareto_front(self.results_)
 
     @property
     def best_(self) -> dict[str, Any]:
         """The configuration to take; empty if none is feasible and meets the target."""
+        # When halving, early losers have fewer splits, and a mean over one lucky split may be the
+        # highest of all.
         most = self.results_["splits"].max()
         done = self.results_.filter((pl.col("status") == "done") & (pl.col("splits") == most))
         order = ["score", "k", "l"]
         if self.target_score is not None:
             done, order = done.filter(pl.col("target_met")), ["k", "l", "score"]
-        return next(done.sort(order, descending=True, nulls_last=True).iter_rows(named=True), {})
+        return next(
+            done.sort(order, descending=True, nulls_last=True, maintain_order=True).iter_rows(named=True), {}
+        )
 
     def select(
         self,
@@ -179,15 +192,15 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
             chosen = chosen.filter(pl.col("score") >= min_score)
         if max_deletion is not None:
             chosen = chosen.filter(pl.col("deletion_ratio") <= max_deletion)
-        return chosen.sort(sort, descending=descending, nulls_last=True)
+        return chosen.sort(sort, descending=descending, nulls_last=True, maintain_order=True)
 
-    def plot(self) -> Any:
-        """Score against k and l, and the Pareto front, as a plotly figure."""
-        from shoal.learn.pictures import searched  # noqa: PLC0415  plotly is slow to load
+    def plot(self) -> Picture:
+        """Score against k and l, and the Pareto front."""
+        return draw_search(
+            self.results_, self.pareto_, self.score_name_, self.raw_score_, self.baseline_score_
+        )
 
-        return searched(self.results_, self.pareto_, self.score_name_, self.raw_score_, self.baseline_score_)
-
-    def _check(self) -> None:
+    def _check_parameters(self) -> None:
         for name, options in (("protocol", ("holdout", "minimize")), ("mode", ("grid", "halving"))):
             if getattr(self, name) not in options:
                 raise RecipeError(unknown(name, str(getattr(self, name)), options))
@@ -198,23 +211,25 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
         if not 0 < self.test_size < 1:
             raise RecipeError(f"test_size is a share of the rows between 0 and 1, not {self.test_size}")
 
-    def _grid(self, table: Table) -> list[Configuration]:
-        sensitive = [column_names(table, "sensitive", each) for each in _choices(self.sensitive or ())]
+    def _build_grid(self, table: Table) -> list[Configuration]:
+        sensitive = [column_names(table, "sensitive", each) for each in _list_choices(self.sensitive or ())]
         every: tuple[str, ...] = tuple(table.names)
-        quasi = [every] if self.quasi is None else _named(table, _choices(self.quasi))
+        quasi = [every] if self.quasi is None else _name_columns(table, _list_choices(self.quasi))
+        # With several sensitive lists to choose from, an overlap is intended: each combination then
+        # leaves its sensitive columns out of quasi.
         for names in quasi if self.quasi is not None else ():
             if both := [name for name in names if len(sensitive) == 1 and name in sensitive[0]]:
                 raise RecipeError(
                     f"column '{both[0]}' is both quasi and sensitive: give each column one role"
                 )
-        made = grid(self.k, self.l, self.models, self.algorithm, quasi, sensitive)
+        made = build_grid(self.k, self.l, self.models, self.algorithm, quasi, sensitive)
         for each in made:  # what no table can repair is said before anything is tried
             learning_goal(each.k, each.l, each.models)
             if getattr(algorithm_of(each), "target", None) is not None:
                 raise RecipeError("leave out the target of tree: here it is what the estimator predicts")
         return made
 
-    def _job(self, data: Any, table: Table, labels: NDArray[Any]) -> Job:
+    def _build_job(self, data: Any, table: Table, labels: NDArray[Any]) -> SearchJob:
         estimator = self.estimator
         if isinstance(estimator, str):
             estimator = named_estimator(estimator, is_numeric(labels), self.random_state)
@@ -224,31 +239,34 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
         splitter = ShuffleSplit if numeric else StratifiedShuffleSplit
         parts = splitter(self.splits, test_size=self.test_size, random_state=self.random_state)
         try:
+            # Drawn once, so that all configurations are compared on the same rows.
             folds = list(parts.split(np.zeros(table.rows), labels))
         except ValueError as error:
             raise InputError(f"the rows cannot be divided for training and testing: {error}") from error
         self.score_name_ = named or ("r2" if numeric else "accuracy")
-        return Job(self, data, table, labels, estimator, scorer, numeric, folds)
+        return SearchJob(self, data, table, labels, estimator, scorer, numeric, folds)
 
-    def _rounds(self, job: Job, on_progress: Progress | None) -> None:
+    def _run_rounds(self, job: SearchJob, on_progress: Progress | None) -> None:
         """All splits of all configurations; when halving, split by split with fewer and fewer."""
         alive = list(range(len(self.configurations_)))
         rounds = [[fold] for fold in range(self.splits)] if self.mode == "halving" else [range(self.splits)]
+        # An upper bound when halving, where later rounds have fewer configurations.
         whole, done = sum(len(each) for each in rounds) * len(alive), 0
         for folds in rounds:
             tasks = [(number, fold) for number in alive for fold in folds]
             each = ((self.configurations_[number], number, fold) for number, fold in tasks)
-            for number, trial in in_parallel(job.tried, each, self.jobs):
-                note(self.outcomes_[number], trial)
+            for number, trial in run_in_parallel(job.try_configuration, each, self.jobs):
+                add_result(self.outcomes_[number], trial)
                 done += 1
                 if on_progress is not None:
                     on_progress("trying configurations", done / whole)
             feasible = [number for number in alive if not self.outcomes_[number].reason]
-            feasible.sort(key=lambda number: -self.outcomes_[number].mean)
+            feasible.sort(key=lambda number: -self.outcomes_[number].mean_score)
+            # Rounded up, so that the last one is not dropped; in the order of the grid again.
             alive = sorted(feasible[: max(1, (len(feasible) + 1) // 2)])
 
 
-def _choices(columns: Any) -> list[Columns]:
+def _list_choices(columns: Any) -> list[Columns]:
     """One list of columns, or several to choose from."""
     if isinstance(columns, str):
         return [columns]
@@ -257,5 +275,5 @@ def _choices(columns: Any) -> list[Columns]:
     return [columns]
 
 
-def _named(table: Table, choices: Sequence[Columns]) -> list[tuple[str, ...]]:
+def _name_columns(table: Table, choices: Sequence[Columns]) -> list[tuple[str, ...]]:
     return [column_names(table, "quasi", each) for each in choices]

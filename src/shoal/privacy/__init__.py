@@ -7,25 +7,38 @@ from dataclasses import replace
 from typing import Any
 
 from shoal.errors import RecipeError, unknown
-from shoal.parameters import build, call_text, describe, name_of, parse_call
 from shoal.privacy.alpha_k import AlphaK
 from shoal.privacy.base import Achieved, Model
 from shoal.privacy.beta_likeness import BasicBeta, EnhancedBeta
-from shoal.privacy.counts import Counts, Scale, Sensitive
+from shoal.privacy.counts import Counts, SensitiveCounts, ValueScale
 from shoal.privacy.delta_disclosure import DeltaDisclosure
 from shoal.privacy.delta_presence import DeltaPresence
 from shoal.privacy.distinct_l import DistinctL, PSensitive
 from shoal.privacy.entropy_l import EntropyL
-from shoal.privacy.fitting import Fitting, fitting_pairs, presence
+from shoal.privacy.fitting import PopulationFit, bound_presence, fitting_pairs
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.k_map import KMap
-from shoal.privacy.measures import ColumnMeasures, Measures, measures
-from shoal.privacy.population import Population, aligned, population_of, read_population, relocated
+from shoal.privacy.measures import ColumnMeasures, Measures, measure_classes
+from shoal.privacy.population import (
+    Population,
+    align_population,
+    move_population,
+    population_of,
+    read_population,
+)
 from shoal.privacy.recursive_cl import RecursiveCL
 from shoal.privacy.risk import AverageRisk, MaxRisk, Uniqueness
 from shoal.privacy.safepub import SafePub, sampling_rate
-from shoal.privacy.scale import scaled
+from shoal.privacy.scale import fold_text, number_distinct_values
 from shoal.privacy.t_closeness import TCloseness
+from shoal.support.extensions import ExtensionTable
+from shoal.support.parameters import (
+    build_entry,
+    call_text,
+    describe_parameters,
+    name_of,
+    parse_call,
+)
 
 __all__ = [
     "MODELS",
@@ -40,7 +53,6 @@ __all__ = [
     "DistinctL",
     "EnhancedBeta",
     "EntropyL",
-    "Fitting",
     "KAnonymity",
     "KMap",
     "MaxRisk",
@@ -48,29 +60,32 @@ __all__ = [
     "Model",
     "PSensitive",
     "Population",
+    "PopulationFit",
     "RecursiveCL",
     "SafePub",
-    "Scale",
-    "Sensitive",
+    "SensitiveCounts",
     "TCloseness",
     "Uniqueness",
+    "ValueScale",
     "achieved_text",
-    "aligned",
-    "asked",
+    "align_population",
+    "bound_presence",
     "fitting_pairs",
+    "fold_text",
     "for_columns",
-    "measures",
+    "measure_classes",
+    "model_parameters",
     "model_text",
+    "move_population",
+    "number_distinct_values",
     "parse_model",
     "population_of",
-    "presence",
     "read_population",
-    "relocated",
     "sampling_rate",
-    "scaled",
 ]
 
-MODELS: dict[str, type[Any]] = {
+# The names by which recipes and the command line know the models; plugins add to them.
+_BUILT_IN = {
     "k": KAnonymity,
     "alpha-k": AlphaK,
     "distinct-l": DistinctL,
@@ -88,12 +103,13 @@ MODELS: dict[str, type[Any]] = {
     "uniqueness": Uniqueness,
     "safepub": SafePub,
 }
+MODELS = ExtensionTable("privacy model", "shoal.models", Model, ("holds", "achieved"), _BUILT_IN)
 
 
 def parse_model(text: str) -> Model:
     """Read a model from ``name(parameter=value, ...)``."""
     name, parameters = parse_call(text)
-    model: Model = build("privacy model", MODELS, name, parameters)
+    model: Model = build_entry("privacy model", MODELS, name, parameters)
     return model
 
 
@@ -102,11 +118,12 @@ def model_text(model: Model) -> str:
     return call_text(name_of(MODELS, model), model)
 
 
-def asked(model: Model) -> dict[str, Any]:
+def model_parameters(model: Model) -> dict[str, Any]:
     """The parameters of a model, in plain values."""
     plain = (bool, int, float, str)
     return {
-        name: value if isinstance(value, plain) else str(value) for name, value in describe(model).items()
+        name: value if isinstance(value, plain) else str(value)
+        for name, value in describe_parameters(model).items()
     }
 
 
@@ -131,4 +148,5 @@ def for_columns(models: Iterable[Model], sensitive: Sequence[str]) -> tuple[Mode
             raise RecipeError(unknown("sensitive column", column, sensitive))
         columns = sensitive if column is None else [column]
         concrete += [replace(model, column=name) for name in columns]  # type: ignore[type-var]
+    # A goal that was named twice, or for all columns and one, is checked once.
     return tuple(dict.fromkeys(concrete))

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from shoal.errors import RecipeError
 from shoal.kernels.kinds import SHARE, Rule
-from shoal.parameters import check
 from shoal.privacy.base import Model, at_least
 from shoal.privacy.counts import Counts
 from shoal.privacy.k_anonymity import too_few_rows
+from shoal.support.parameters import check_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,10 @@ class AlphaK(Model):
     sensitive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check(self)
+        check_fields(self)
         if not 0 < self.alpha < 1:
             raise RecipeError(f"alpha is a share, above 0 and below 1, not {self.alpha:g}")
+        # 1 is allowed: alpha is a goal by itself.
         if self.k < 1:
             raise RecipeError(f"k must be at least 1, not {self.k}: a class has rows")
 
@@ -61,6 +62,10 @@ class AlphaK(Model):
         """K rows."""
         return self.k
 
+    def least_people(self) -> int:
+        """K people."""
+        return self.k
+
     def rule(self, whole: Counts) -> Rule:
         """No value with more than alpha of the rows."""
         return Rule(SHARE, str(self.column), self.alpha)
@@ -69,6 +74,8 @@ class AlphaK(Model):
         """Some class has at least the whole table's share of its commonest value."""
         if reason := too_few_rows(self.k, whole):
             return reason
+        # The share in the table is a mean of those in the classes, so one class has at least as
+        # much.
         share = float(largest_share(whole, self.column).max(initial=0.0))
         if share <= self.alpha:
             return None
@@ -80,4 +87,4 @@ class AlphaK(Model):
 
 def largest_share(counts: Counts, column: str | None) -> NDArray[np.float64]:
     """Share of the commonest value of each class."""
-    return counts.column(column).largest(counts.classes) / counts.size
+    return counts.sensitive_column(column).count_commonest(counts.classes) / counts.size

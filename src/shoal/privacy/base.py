@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, floor, log10
+from math import ceil, floor
 from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.kinds import Rule
 from shoal.privacy.counts import Counts
+from shoal.support.arithmetic import first_digit
 
 Achieved: TypeAlias = float | dict[str, float]
 """The parameter that a table reaches; by name where a model has several."""
@@ -32,6 +33,9 @@ class Model(Protocol):
     lasting: ClassVar[bool] = False
     """Whether a class that satisfies it still does with further rows, whatever they are: so that rows which
     have to be suppressed have to be on every lower level, too."""
+    known_to_search: ClassVar[bool] = True
+    """Whether `least_size` and `rule` say all that it demands of a class. Where they do not, a search that
+    works with rules knows only a part of it, and classes that do not satisfy it are merged afterwards."""
 
     @property
     def monotone(self) -> bool:
@@ -54,6 +58,11 @@ class Model(Protocol):
         """A class of fewer rows does not suffice, whatever its values."""
         return 1
 
+    def least_people(self) -> int:
+        """A class of fewer people does not suffice, where people are counted and not rows."""
+        # A person can have several values, so that values need rows, but not as many people.
+        return 1 if self.sensitive else self.least_size()
+
     def rule(self, whole: Counts) -> Rule | None:
         """What the search demands of the sensitive values in a class, given the whole table as one class."""
         return None
@@ -65,11 +74,12 @@ class Model(Protocol):
 
 def at_least(value: float) -> str:
     """A positive bound in four digits, rounded up: what is advised must do."""
-    digits = 10.0 ** (3 - floor(log10(value)))
+    # Read from a string: a power of ten is then the nearest float on every processor.
+    digits = float(f"1e{3 - first_digit(value)}")
     return f"{ceil(value * digits) / digits:.4g}"
 
 
 def at_most(value: float) -> str:
     """A positive bound in four digits, rounded down."""
-    digits = 10.0 ** (3 - floor(log10(value)))
+    digits = float(f"1e{3 - first_digit(value)}")
     return f"{floor(value * digits) / digits:.4g}"

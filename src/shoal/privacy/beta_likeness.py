@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from shoal.errors import RecipeError
 from shoal.kernels.kinds import LIKENESS, Rule
-from shoal.parameters import check
 from shoal.privacy.base import Model
-from shoal.privacy.counts import Counts, Sensitive
+from shoal.privacy.counts import Counts, SensitiveCounts
+from shoal.support.arithmetic import log
+from shoal.support.parameters import check_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +39,19 @@ class BasicBeta(Model):
     sensitive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check(self)
+        _check_beta(self)
 
     def holds(self, counts: Counts) -> NDArray[np.bool_]:
         """Whether no value of each class gains more than beta."""
-        return _worst(counts, self.column, gains(counts, self.column)) <= self.beta
+        return _largest_gains(counts, self.column, relative_gains(counts, self.column)) <= self.beta
 
     def achieved(self, counts: Counts) -> float:
         """Largest relative gain of any value in any class."""
-        return float(gains(counts, self.column).max(initial=0.0))
+        return float(relative_gains(counts, self.column).max(initial=0.0))
 
     def rule(self, whole: Counts) -> Rule:
         """No value gains more than beta."""
-        bound = np.full(whole.column(self.column).whole().size, self.beta)
+        bound = np.full(whole.sensitive_column(self.column).count_in_table().size, self.beta)
         return Rule(LIKENESS, str(self.column), self.beta, bound=bound)
 
 
@@ -76,11 +77,11 @@ class EnhancedBeta(Model):
     sensitive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check(self)
+        _check_beta(self)
 
     def holds(self, counts: Counts) -> NDArray[np.bool_]:
         """Whether no value of each class gains more than beta, or than -ln q."""
-        return _worst(counts, self.column, bounded_gains(counts, self.column)) <= self.beta
+        return _largest_gains(counts, self.column, bounded_gains(counts, self.column)) <= self.beta
 
     def achieved(self, counts: Counts) -> float:
         """Largest relative gain; infinite where one exceeds -ln q, for then no beta holds."""
@@ -88,40 +89,44 @@ class EnhancedBeta(Model):
 
     def rule(self, whole: Counts) -> Rule:
         """No value gains more than its bound."""
-        bound = np.minimum(self.beta, _ceiling(whole.column(self.column)))
+        # Both conditions of the paper are one bound per value.
+        bound = np.minimum(self.beta, _gain_limits(whole.sensitive_column(self.column)))
         return Rule(LIKENESS, str(self.column), self.beta, bound=bound)
 
 
-def gains(counts: Counts, column: str | None) -> NDArray[np.float64]:
+def relative_gains(counts: Counts, column: str | None) -> NDArray[np.float64]:
     """Relative gain (p - q)/q of each entry of a column."""
-    values = counts.column(column)
-    whole = values.whole()
-    common = whole[values.value] * counts.size[values.class_of].astype(np.int64)
+    values = counts.sensitive_column(column)
+    whole = values.count_in_table()
+    # (c/n - q/N) / (q/N) as whole numbers that are divided once, as the kernels do it. In 64 bits,
+    # since the products outgrow the type of the sizes.
+    common = whole[values.value] * counts.sum_values(column)[values.class_of].astype(np.int64)
     return np.asarray((values.count * int(whole.sum()) - common) / common, np.float64)
 
 
 def bounded_gains(counts: Counts, column: str | None) -> NDArray[np.float64]:
     """Relative gain of each entry of a column; infinite above -ln q."""
-    values = counts.column(column)
-    gained = gains(counts, column)
-    return np.where(gained > _ceiling(values)[values.value], np.inf, gained)
+    values = counts.sensitive_column(column)
+    gained = relative_gains(counts, column)
+    # Above -ln q no beta helps, so the gain counts as infinite.
+    return np.where(gained > _gain_limits(values)[values.value], np.inf, gained)
 
 
-def _ceiling(values: Sensitive) -> NDArray[np.float64]:
+def _gain_limits(values: SensitiveCounts) -> NDArray[np.float64]:
     """-ln q of each value; infinite for one that does not occur."""
-    whole = values.whole()
-    with np.errstate(divide="ignore"):
-        return -np.log(whole / int(whole.sum()))
+    whole = values.count_in_table()
+    return -log(whole / int(whole.sum()))
 
 
-def _worst(counts: Counts, column: str | None, gained: NDArray[np.float64]) -> NDArray[np.float64]:
+def _largest_gains(counts: Counts, column: str | None, gained: NDArray[np.float64]) -> NDArray[np.float64]:
     """Largest gain in each class; a value that a class has not gains nothing."""
+    # Never below 0: in every class some value is as frequent as in the whole, or more.
     worst = np.zeros(counts.classes)
-    np.maximum.at(worst, counts.column(column).class_of, gained)
+    np.maximum.at(worst, counts.sensitive_column(column).class_of, gained)
     return worst
 
 
-def _check(model: BasicBeta | EnhancedBeta) -> None:
-    check(model)
+def _check_beta(model: BasicBeta | EnhancedBeta) -> None:
+    check_fields(model)
     if not (isfinite(model.beta) and model.beta > 0):
         raise RecipeError(f"beta must be above 0, not {model.beta:g}: it is the largest relative gain")

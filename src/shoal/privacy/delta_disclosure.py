@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from shoal.errors import RecipeError
 from shoal.kernels.kinds import DISCLOSURE, Rule
-from shoal.parameters import check
 from shoal.privacy.base import Model
 from shoal.privacy.counts import Counts
+from shoal.support.arithmetic import exp2, log2
+from shoal.support.parameters import check_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ class DeltaDisclosure(Model):
     sensitive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check(self)
+        check_fields(self)
+        # 2^1000 is still a float.
         if not (isfinite(self.delta) and 0 < self.delta <= 1000):
             raise RecipeError(
                 f"delta must be above 0 and at most 1000, not {self.delta:g}: it is a power of two"
@@ -57,25 +59,26 @@ class DeltaDisclosure(Model):
 
     def holds(self, counts: Counts) -> NDArray[np.bool_]:
         """Whether no value of each class is 2^delta times as likely or unlikely as in the whole."""
-        limit: float = 2.0**self.delta
-        return odds(counts, self.column, self.form == "strict") < limit
+        return largest_ratio(counts, self.column, self.form == "strict") < exp2(self.delta)
 
     def achieved(self, counts: Counts) -> float:
         """The delta that must be exceeded; infinite where the strict form misses a value."""
-        return float(np.log2(odds(counts, self.column, self.form == "strict").max(initial=1.0)))
+        return float(log2(largest_ratio(counts, self.column, self.form == "strict").max(initial=1.0)))
 
     def rule(self, whole: Counts) -> Rule:
         """No value is 2^delta times as likely or unlikely."""
-        return Rule(DISCLOSURE, str(self.column), 2.0**self.delta, int(self.form == "strict"))
+        return Rule(DISCLOSURE, str(self.column), exp2(self.delta), int(self.form == "strict"))
 
 
-def odds(counts: Counts, column: str | None, strict: bool) -> NDArray[np.float64]:
+def largest_ratio(counts: Counts, column: str | None, strict: bool) -> NDArray[np.float64]:
     """How many times as likely or unlikely as in the whole a value is at the most, in each class."""
-    values = counts.column(column)
-    whole = values.whole()
+    values = counts.sensitive_column(column)
+    whole = values.count_in_table()
+    # c N against q n: whole numbers, so that classes on the border are judged exactly.
     here = values.count * int(whole.sum())
-    there = whole[values.value] * counts.size[values.class_of].astype(np.int64)
+    there = whole[values.value] * counts.sum_values(column)[values.class_of].astype(np.int64)
     worst = np.ones(counts.classes)
     np.maximum.at(worst, values.class_of, np.maximum(here / there, there / here))
-    misses = values.distinct(counts.classes) < np.count_nonzero(whole)
+    # A value of the table that the class lacks has p = 0, and log 0 is minus infinity.
+    misses = values.count_distinct(counts.classes) < np.count_nonzero(whole)
     return np.where(misses, np.inf, worst) if strict else worst

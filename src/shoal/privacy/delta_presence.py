@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from shoal.errors import RecipeError
 from shoal.kernels.kinds import POPULATION, PRESENCE, Rule
-from shoal.parameters import check
 from shoal.privacy.base import Model
 from shoal.privacy.counts import Counts
 from shoal.privacy.population import Population
+from shoal.support.parameters import check_fields
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaPresence(Model):
     """Of the people who fit a class, a share between low and high is in the release.
 
-    The population is a table of everybody, the released people among them. So whoever looks for a person
+    The population is a table of everybody, the released people among them. So anyone who looks for a person
     learns at most with probability high that the person is in the release, and at most with probability
     1 - low that the person is not. Protects from learning who is in a table, where that alone is telling, as
     in a register of patients. Does not protect the sensitive value of those who are in it, nor from somebody
@@ -47,22 +47,24 @@ class DeltaPresence(Model):
     by_class: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check(self)
+        check_fields(self)
         if not (0 <= self.low < self.high <= 1):
             raise RecipeError(
                 f"low and high are shares with 0 <= low < high <= 1, not {self.low:g} and {self.high:g}"
             )
+        # Users give a path or a frame; the class is frozen, so it is wrapped in this way.
         object.__setattr__(self, "population", Population(self.population))
 
     def holds(self, counts: Counts) -> NDArray[np.bool_]:
         """Whether the presence of everybody who fits a class is within the bounds."""
-        people = counts.people()
+        people = counts.population_fit()
+        # Somebody who fits no class is absent for certain: a presence of 0.
         nobody_outside = people.outside == 0 or self.low == 0
         return (people.least >= self.low) & (people.most <= self.high) & nobody_outside
 
     def achieved(self, counts: Counts) -> dict[str, float]:
         """Least and greatest presence of anybody; infinite where a row could be nobody."""
-        people = counts.people()
+        people = counts.population_fit()
         least = 0.0 if people.outside or not counts.classes else float(people.least.min())
         return {"low": least, "high": float(people.most.max(initial=0.0))}
 
@@ -72,7 +74,8 @@ class DeltaPresence(Model):
 
     def within_reach(self, whole: Counts) -> str | None:
         """Some group has at least the presence of all, and some at most."""
-        people = whole.people().population
+        people = whole.population_fit().population
+        # The presence of all is a mean over groups, so both bounds must include it.
         share = whole.rows / people
         if self.low <= share <= self.high:
             return None

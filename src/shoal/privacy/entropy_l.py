@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from shoal.errors import RecipeError
 from shoal.kernels.kinds import ENTROPY, Rule
-from shoal.parameters import check
 from shoal.privacy.base import Model, at_most
 from shoal.privacy.counts import Counts
+from shoal.support.arithmetic import exp, log
+from shoal.support.parameters import check_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class EntropyL(Model):
     sensitive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check(self)
+        check_fields(self)
         if not (isfinite(self.l) and self.l > 1):
             raise RecipeError(
                 f"l must be above 1, not {self.l:g}: every class has an entropy of at least log 1"
@@ -63,6 +64,7 @@ class EntropyL(Model):
 
     def within_reach(self, whole: Counts) -> str | None:
         """Some class has at most the entropy of the whole table."""
+        # Entropy is concave: the mean over classes is at most that of the table.
         there = self.achieved(whole)
         if there >= self.l:
             return None
@@ -74,9 +76,11 @@ class EntropyL(Model):
 
 def effective_values(counts: Counts, column: str | None) -> NDArray[np.float64]:
     """How many equally frequent values would have the entropy of each class."""
-    values = counts.column(column)
-    weighed = np.bincount(values.class_of, values.count * np.log(values.count), counts.classes)
-    effective: NDArray[np.float64] = np.exp(np.log(counts.size) - weighed / counts.size)
+    values = counts.sensitive_column(column)
+    # The entropy is log n less the mean of log c over the rows; one logarithm per entry.
+    weighed = np.bincount(values.class_of, values.count * log(values.count), counts.classes)
+    size = counts.sum_values(column)
+    effective: NDArray[np.float64] = exp(log(size) - weighed / size)
     nearest = np.rint(effective)
     # l equally frequent values have exactly l; logarithms give that only up to rounding.
     return np.where(np.abs(effective - nearest) < 1e-9 * nearest, nearest, effective)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitting:
+class PopulationFit:
     """How the rows of a population fit classes.
 
     A population row fits a class if each of its values is among those that the class's released value
@@ -29,24 +29,25 @@ class Fitting:
     """How many of them fit no class."""
 
     @classmethod
-    def apart(
+    def from_disjoint_classes(
         cls, size: NDArray[np.integer], rows: NDArray[np.int64], population: int | None = None
-    ) -> Fitting:
+    ) -> PopulationFit:
         """Classes of ``size`` rows that ``rows`` of the population fit, each of them one class only."""
+        # A class that nobody fits has an infinite share, which no bound allows.
         with np.errstate(divide="ignore"):
             share = size / rows
         return cls(rows, share, share, int(rows.sum()) if population is None else population)
 
     @classmethod
-    def of(
+    def from_pairs(
         cls,
         size: NDArray[np.integer],
         class_of: NDArray[np.integer],
         person: NDArray[np.integer],
         weight: NDArray[np.int64],
-    ) -> Fitting:
+    ) -> PopulationFit:
         """Classes of ``size`` rows, given all pairs of a class and a distinct population row that fits it."""
-        least, most = presence(size, class_of, person, weight)
+        least, most = bound_presence(size, class_of, person, weight)
         lowest, highest = np.full(size.size, np.inf), np.full(size.size, -np.inf)
         np.minimum.at(lowest, class_of, least[person])
         np.maximum.at(highest, class_of, most[person])
@@ -56,7 +57,7 @@ class Fitting:
         return cls(fit, lowest, highest, total, total - int(weight[np.unique(person)].sum()))
 
 
-def presence(
+def bound_presence(
     size: NDArray[np.integer],
     class_of: NDArray[np.integer],
     person: NDArray[np.integer],
@@ -66,9 +67,10 @@ def presence(
 
     No more of them than there are rows in these classes, and no fewer than in those that nobody else fits.
     """
-    group, members = _groups(size.size, class_of, person, weight)
+    group, members = _group_people(size.size, class_of, person, weight)
     first = np.full(size.size, group.size)
     np.minimum.at(first, class_of, group[person])
+    # Classes that one group fits alone: their rows must be of that group.
     only = np.ones(size.size, np.bool_)
     only[class_of[group[person] != first[class_of]]] = False
     # One pair per class and group: people of a group fit the same classes.
@@ -80,7 +82,7 @@ def presence(
     return least[group], most[group]
 
 
-def _groups(
+def _group_people(
     classes: int, class_of: NDArray[np.integer], person: NDArray[np.integer], weight: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The group of each distinct population row, and the number of population rows in each group."""
@@ -110,7 +112,7 @@ def fitting_pairs(
     """
     # Columns with few released values first: what they rule out need not be looked at again.
     columns = sorted(range(len(covers)), key=lambda j: covers[j].shape[0])
-    found = list(_descend(np.arange(len(cell)), np.arange(len(value)), columns, cell, covers, value))
+    found = list(_match_columns(np.arange(len(cell)), np.arange(len(value)), columns, cell, covers, value))
     pairs = [np.meshgrid(classes, people, indexing="ij") for classes, people in found]
     nothing = np.empty(0, np.int64)
     return (
@@ -119,7 +121,7 @@ def fitting_pairs(
     )
 
 
-def _descend(
+def _match_columns(
     classes: NDArray[np.int64],
     people: NDArray[np.int64],
     columns: Sequence[int],
@@ -136,4 +138,4 @@ def _descend(
     for each in np.unique(cells):
         fit = people[covers[j][each][values]]
         if fit.size:
-            yield from _descend(classes[cells == each], fit, columns[1:], cell, covers, value)
+            yield from _match_columns(classes[cells == each], fit, columns[1:], cell, covers, value)

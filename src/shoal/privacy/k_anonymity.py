@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import RecipeError
-from shoal.parameters import check
 from shoal.privacy.base import Model
 from shoal.privacy.counts import Counts
+from shoal.support.parameters import check_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class KAnonymity(Model):
     lasting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check(self)
+        check_fields(self)
         if self.k < 2:
             raise RecipeError(f"k must be at least 2, not {self.k}: with k = 1 every row stands alone")
 
@@ -54,8 +54,9 @@ class KAnonymity(Model):
 
 
 def too_few_rows(k: int, whole: Counts) -> str | None:
-    """Say that a table has fewer than k rows, and what would do; None if it has as many."""
-    if whole.rows >= k:
+    """Say that a table has fewer than k rows, or people, and what would do; None if it has as many."""
+    there = whole.members
+    if there >= k:
         return None
-    advice = f"; ask for k of {whole.rows} or less" if whole.rows > 1 else ""
-    return f"k = {k}, but the table has {whole.rows} rows{advice}"
+    advice = f"; ask for k of {there} or less" if there > 1 else ""
+    return f"k = {k}, but the table has {there} {whole.unit}{advice}"

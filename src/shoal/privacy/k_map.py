@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from shoal.errors import RecipeError
 from shoal.kernels.kinds import MAPPED, POPULATION, Rule
-from shoal.parameters import check
 from shoal.privacy.base import Model
 from shoal.privacy.counts import Counts
 from shoal.privacy.population import Population
+from shoal.support.parameters import check_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +41,19 @@ class KMap(Model):
     lasting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check(self)
+        check_fields(self)
         if self.k < 2:
             raise RecipeError(f"k must be at least 2, not {self.k}: with k = 1 every person stands alone")
+        # Users give a path or a frame; the class is frozen, so it is wrapped in this way.
         object.__setattr__(self, "population", Population(self.population))
 
     def holds(self, counts: Counts) -> NDArray[np.bool_]:
         """Whether k people fit each class."""
-        return counts.people().rows >= self.k
+        return counts.population_fit().rows >= self.k
 
     def achieved(self, counts: Counts) -> int:
         """Least number of people that fit a class."""
-        return int(counts.people().rows.min()) if counts.classes else 0
+        return int(counts.population_fit().rows.min()) if counts.classes else 0
 
     def rule(self, whole: Counts) -> Rule:
         """At least k people."""
@@ -60,7 +61,7 @@ class KMap(Model):
 
     def within_reach(self, whole: Counts) -> str | None:
         """A population of fewer than k people has no k of them."""
-        people = whole.people().population
+        people = whole.population_fit().population
         if people >= self.k:
             return None
         return f"k = {self.k}, but the population has {people} rows; ask for k of {people} or less"

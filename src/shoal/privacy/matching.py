@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.table.formats import import_optional
+
 WARNING = (
     "semantics=matching: each released row could be k of the original rows, but it can be unlike every other "
     "released row; someone who knows only one person may be able to exclude rows, and 'shoal verify', which "
@@ -16,7 +18,7 @@ WARNING = (
 _ALL = 64  # rows up to which every possible assignment is counted
 
 
-def reached(
+def count_fewest_partners(
     original: NDArray[np.integer], lo: NDArray[np.integer], hi: NDArray[np.integer], enough: int
 ) -> int:
     """Least number of original rows that a released row is assigned in some perfect matching.
@@ -38,13 +40,14 @@ def reached(
     for j in range(original.shape[1]):
         covers &= (lo[:, [j]] <= original[:, j]) & (original[:, j] <= hi[:, [j]])
     limit = original.shape[0] if original.shape[0] <= _ALL else enough
-    return min(_partners(covers, row, limit) for row in range(original.shape[0]))
+    return min(_count_partners(covers, row, limit) for row in range(original.shape[0]))
 
 
-def _partners(covers: NDArray[np.bool_], row: int, limit: int) -> int:
+def _count_partners(covers: NDArray[np.bool_], row: int, limit: int) -> int:
     """Number of originals, up to ``limit``, that ``row`` is assigned in some perfect matching."""
     count = 0
     for column in np.flatnonzero(covers[row]):
+        # Fix this pair: the others must still have a perfect matching.
         rest = np.delete(np.delete(covers, row, axis=0), column, axis=1)
         count += _is_perfect(rest)
         if count == limit:
@@ -54,9 +57,11 @@ def _partners(covers: NDArray[np.bool_], row: int, limit: int) -> int:
 
 def _is_perfect(covers: NDArray[np.bool_]) -> bool:
     """Whether every row can be given an original of its own (Hopcroft and Karp)."""
-    from scipy.sparse import csr_matrix  # noqa: PLC0415
-    from scipy.sparse.csgraph import maximum_bipartite_matching  # noqa: PLC0415
+    sparse = import_optional("scipy.sparse", "shoal[scipy]")
+    csgraph = import_optional("scipy.sparse.csgraph", "shoal[scipy]")
 
     if covers.size == 0:
         return True
-    return bool((maximum_bipartite_matching(csr_matrix(covers), perm_type="column") >= 0).all())
+    return bool(
+        (csgraph.maximum_bipartite_matching(sparse.csr_matrix(covers), perm_type="column") >= 0).all()
+    )

@@ -32,7 +32,7 @@ class ColumnMeasures:
     """What a table reaches under the models about one sensitive column."""
 
     values: int
-    """How many different ones there are in the table; a missing value is one."""
+    """How many distinct ones there are in the table; a missing value is one."""
     alpha: float
     """Largest share of a value in a class."""
     distinct_l: int
@@ -71,11 +71,12 @@ class Measures:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON, which has no infinity: null stands for it."""
-        return _plain(asdict(self))  # type: ignore[no-any-return]
+        return _to_plain(asdict(self))  # type: ignore[no-any-return]
 
 
-def measures(counts: Counts) -> Measures:
+def measure_classes(counts: Counts) -> Measures:
     """What classes reach under every model."""
+    # The parameters of these models have no influence on what they measure.
     return Measures(
         rows=counts.rows,
         classes=counts.classes,
@@ -83,19 +84,20 @@ def measures(counts: Counts) -> Measures:
         max_risk=MaxRisk(0.5).achieved(counts),
         average_risk=AverageRisk(0.5).achieved(counts),
         uniqueness=Uniqueness(0.5).achieved(counts),
-        sensitive={name: _column(counts, name) for name in counts.sensitive},
+        sensitive={name: _measure_column(counts, name) for name in counts.sensitive},
         k_map=None if counts.fitting is None else KMap(2, _ANY).achieved(counts),
         presence=None if counts.fitting is None else DeltaPresence(0, 1, _ANY).achieved(counts),
     )
 
 
-def _column(counts: Counts, name: str) -> ColumnMeasures:
+def _measure_column(counts: Counts, name: str) -> ColumnMeasures:
     """Parameters that the measure does not depend on are any that are valid."""
-    values = counts.column(name)
+    values = counts.sensitive_column(name)
     distinct = DistinctL(2, name).achieved(counts)
+    # Beyond the least number of values some class has no tail, and no c exists.
     diversities = range(2, min(distinct, MOST) + 1)
     return ColumnMeasures(
-        values=int((values.whole() > 0).sum()),
+        values=int((values.count_in_table() > 0).sum()),
         alpha=AlphaK(0.5, 1, name).achieved(counts)["alpha"],
         distinct_l=distinct,
         entropy_l=EntropyL(2, name).achieved(counts),
@@ -112,7 +114,7 @@ def _column(counts: Counts, name: str) -> ColumnMeasures:
     )
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _to_plain(each) for key, each in value.items()}
     return None if isinstance(value, float) and isinf(value) else value

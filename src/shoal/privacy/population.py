@@ -10,7 +10,7 @@ import polars as pl
 
 from shoal.errors import InputError, RecipeError, quote, unknown
 from shoal.privacy.base import Model
-from shoal.table import Column, ReadOptions, Table, as_text, infer_type, parse, read
+from shoal.table import Column, ReadOptions, Table, infer_type, parse_values, read_table, to_strings
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -35,6 +35,7 @@ class Population:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Population):
             return NotImplemented
+        # Frames are the same only if they are one object: comparing contents would read them both.
         return self.path == other.path if self.path is not None else self.source is other.source
 
     def __hash__(self) -> int:
@@ -57,7 +58,7 @@ def population_of(models: Iterable[Model]) -> Population | None:
     return named[0] if named else None
 
 
-def relocated(model: Model, move: Callable[[str], str]) -> Model:
+def move_population(model: Model, move: Callable[[str], str]) -> Model:
     """The model with the path of its population, if it has one, moved."""
     if not hasattr(model, "population"):
         return model
@@ -76,7 +77,7 @@ def read_population(models: Iterable[Model], quasi: Sequence[str], options: Read
     if population is None:
         return None
     try:
-        people = read(population.source, replace(options, delimiter=None, encoding=None))
+        people = read_table(population.source, replace(options, delimiter=None, encoding=None))
     except InputError as error:
         raise InputError(f"the population cannot be read: {error}") from error
     if absent := [name for name in quasi if name not in people.names]:
@@ -87,35 +88,39 @@ def read_population(models: Iterable[Model], quasi: Sequence[str], options: Read
     return people
 
 
-def aligned(people: Table, quasi: Mapping[str, pl.Series], columns: Mapping[str, Column]) -> Table:
+def align_population(people: Table, quasi: Mapping[str, pl.Series], columns: Mapping[str, Column]) -> Table:
     """The population with the same kind of values as the table's quasi-identifiers have."""
-    like = [_aligned(people, series, columns[name]).alias(name) for name, series in quasi.items()]
+    like = [_align_column(people, series, columns[name]).alias(name) for name, series in quasi.items()]
     return replace(people, frame=pl.DataFrame(like))
 
 
-def _aligned(people: Table, like: pl.Series, column: Column) -> pl.Series:
+def _align_column(people: Table, like: pl.Series, column: Column) -> pl.Series:
     series = people.column(column.name)
     where = f"the population, {people.origin}"
     if series.dtype != like.dtype:
-        series = _cast(series, like.dtype, column, where)
+        series = _cast_values(series, like.dtype, column, where)
     if column.hierarchy is None and series.dtype == pl.String:
-        _check_values(series.drop_nulls().unique(), like.drop_nulls().unique(), column, where)
+        here, there = (each.drop_nulls().unique(maintain_order=True) for each in (series, like))
+        _check_values(here, there, column, where)
     return series
 
 
-def _cast(series: pl.Series, dtype: pl.DataType, column: Column, where: str) -> pl.Series:
+def _cast_values(series: pl.Series, dtype: pl.DataType, column: Column, where: str) -> pl.Series:
     """The same values in another type."""
     if dtype == pl.String:
-        return as_text(series)
+        return to_strings(series)
     kind = infer_type(pl.Series([], dtype=dtype)).type
     try:
         if kind not in ("string", "ordered"):
-            parse(series.unique().sort(), kind, column.name)  # what is wrong is named once
-        read = as_text(series) if kind in ("string", "ordered") else parse(series, kind, column.name)
+            parse_values(series.unique().sort(), kind, column.name)  # what is wrong is named once
+        read = (
+            to_strings(series) if kind in ("string", "ordered") else parse_values(series, kind, column.name)
+        )
     except InputError as error:
         raise InputError(f"{where}: {error}, as in the table") from error
+    # Not strict, so that all values that do not fit are named together.
     cast = read.cast(dtype, strict=False)
-    if bad := as_text(series.filter(cast.is_null() & series.is_not_null())).unique().sort().to_list():
+    if bad := to_strings(series.filter(cast.is_null() & series.is_not_null())).unique().sort().to_list():
         raise InputError(
             f"{where}: column '{column.name}' is {dtype} in the table, but here it has {quote(bad)}"
         )
@@ -129,8 +134,9 @@ def _check_values(values: pl.Series, like: pl.Series, column: Column, where: str
         return
     missing = infer_type(values).extra_na
     try:
-        parse(
+        parse_values(
             values.filter(~values.is_in(list(missing))),
+            # A whole number may be written as 3.0 in another table.
             "float" if kind == "integer" else kind,
             column.name,
             column.order,

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from shoal.errors import RecipeError
 from shoal.kernels.kinds import RECURSIVE, Rule
-from shoal.parameters import check
 from shoal.privacy.base import Model, at_least
-from shoal.privacy.counts import Counts, sums
+from shoal.privacy.counts import Counts, sum_by_place
 from shoal.privacy.distinct_l import too_few
+from shoal.support.parameters import check_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class RecursiveCL(Model):
     sensitive: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check(self)
+        check_fields(self)
         if not (isfinite(self.c) and self.c > 0):
             raise RecipeError(f"c must be above 0, not {self.c:g}: every class has a commonest value")
         if self.l < 2:
@@ -49,11 +49,11 @@ class RecursiveCL(Model):
 
     def holds(self, counts: Counts) -> NDArray[np.bool_]:
         """Whether the commonest value of each class is rare enough."""
-        return dominance(counts, self.column, self.l) < self.c
+        return measure_dominance(counts, self.column, self.l) < self.c
 
     def achieved(self, counts: Counts) -> float:
         """For the asked l, the c that must be exceeded; infinite where a class has fewer than l values."""
-        return float(dominance(counts, self.column, self.l).max(initial=0.0))
+        return float(measure_dominance(counts, self.column, self.l).max(initial=0.0))
 
     def least_size(self) -> int:
         """L values need as many rows."""
@@ -75,13 +75,15 @@ class RecursiveCL(Model):
         )
 
 
-def dominance(counts: Counts, column: str | None, l: int) -> NDArray[np.float64]:  # noqa: E741
+def measure_dominance(counts: Counts, column: str | None, l: int) -> NDArray[np.float64]:  # noqa: E741
     """How many times as frequent as those from the l-th on the commonest value of each class is."""
-    values = counts.column(column)
+    values = counts.sensitive_column(column)
     order = np.lexsort((-values.count, values.class_of))
     class_of = values.class_of[order]
+    # The place within the class: entries are sorted by class, the commonest value first.
     rank = np.arange(class_of.size) - np.searchsorted(class_of, class_of)
     rest = rank >= l - 1
-    tail = sums(class_of[rest], values.count[order][rest], counts.classes)
+    tail = sum_by_place(class_of[rest], values.count[order][rest], counts.classes)
+    # Fewer than l values leave no tail: infinite, and no c is enough.
     with np.errstate(divide="ignore"):
-        return values.largest(counts.classes) / tail
+        return values.count_commonest(counts.classes) / tail

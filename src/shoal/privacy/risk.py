@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import RecipeError
-from shoal.parameters import check
 from shoal.privacy.base import Model, at_least
 from shoal.privacy.counts import Counts
+from shoal.support.parameters import check_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,13 @@ class MaxRisk(Model):
     lasting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check(self)
+        check_fields(self)
         if not 0 < self.risk < 1:
             raise RecipeError(f"risk is a probability, above 0 and below 1, not {self.risk:g}")
 
     def holds(self, counts: Counts) -> NDArray[np.bool_]:
         """Whether the rows of each class have at most the risk."""
+        # The same division as in `achieved`, so that both agree on the border.
         return 1 / counts.size <= self.risk
 
     def achieved(self, counts: Counts) -> float:
@@ -78,12 +79,14 @@ class AverageRisk(Model):
     lasting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check(self)
+        check_fields(self)
         if not 0 < self.risk < 1:
             raise RecipeError(f"risk is a probability, above 0 and below 1, not {self.risk:g}")
 
     def holds(self, counts: Counts) -> NDArray[np.bool_]:
         """If the average is too high, the classes of fewer than 1/risk rows stand in the way."""
+        # The average is one number for all classes: it holds for all, or the small ones are at
+        # fault.
         return (self.achieved(counts) <= self.risk) | self.suffices(counts)
 
     def suffices(self, counts: Counts) -> NDArray[np.bool_]:
@@ -92,7 +95,7 @@ class AverageRisk(Model):
 
     def achieved(self, counts: Counts) -> float:
         """Classes over rows."""
-        return counts.classes / counts.rows if counts.classes else 0.0
+        return counts.classes / counts.members if counts.classes else 0.0
 
     def least_size(self) -> int:
         """1/risk rows, see `suffices`."""
@@ -125,7 +128,7 @@ class Uniqueness(Model):
     lasting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check(self)
+        check_fields(self)
         if not 0 <= self.share < 1:
             raise RecipeError(f"share is a share of the rows, from 0 to below 1, not {self.share:g}")
 
@@ -139,7 +142,7 @@ class Uniqueness(Model):
 
     def achieved(self, counts: Counts) -> float:
         """Share of rows that stand alone."""
-        return float(np.count_nonzero(counts.size == 1) / counts.rows) if counts.classes else 0.0
+        return float(np.count_nonzero(counts.size == 1) / counts.members) if counts.classes else 0.0
 
     def least_size(self) -> int:
         """Two rows, see `suffices`."""
@@ -152,13 +155,15 @@ class Uniqueness(Model):
 
 def class_size(risk: float) -> int:
     """Least number of rows that share a risk of at most ``risk``."""
+    # 1/risk may not fit 64 bits, and no table has 2^62 rows.
     size = ceil(min(1 / risk, 1 << 62))
     return size - 1 if 1 / (size - 1) <= risk else size  # 1/risk may have been rounded up past a whole number
 
 
 def too_small(asked: str, size: int, whole: Counts) -> str | None:
     """Say that a table has fewer rows than one class needs, and what would do; None if it has as many."""
-    if whole.rows >= size:
+    there = whole.members
+    if there >= size:
         return None
-    advice = f"; ask for a risk of {at_least(1 / whole.rows)} or more" if asked.startswith("risk") else ""
-    return f"{asked} needs {size} rows, but the table has {whole.rows}{advice if whole.rows > 1 else ''}"
+    advice = f"; ask for a risk of {at_least(1 / there)} or more" if asked.startswith("risk") else ""
+    return f"{asked} needs {size} {whole.unit}, but the table has {there}{advice if there > 1 else ''}"

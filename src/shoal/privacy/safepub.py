@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, exp, expm1, floor, log, log1p
+from math import ceil, floor
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import RecipeError
-from shoal.parameters import check
 from shoal.privacy.base import Model
 from shoal.privacy.counts import Counts
+from shoal.support.arithmetic import exp, expm1, log, log1p
+from shoal.support.parameters import check_fields
+from shoal.table.formats import import_optional
 
 WARNING = (
-    "safepub: from the release one can count its classes, but not tell that the sample was drawn by a secret "
-    "seed, nor that the levels were chosen without looking at this table; that is up to whoever releases it. "
-    "Keep the seed and this report to yourself: its counts are those of the table, without any noise"
+    "safepub: from a release nobody can see that levels and hierarchies were fixed without looking at the "
+    "table, nor that everybody has one row; both are up to the person who makes it. A further release of the "
+    "same people adds its epsilon and delta"
+)
+KNOWN_SEED = (
+    "not-private: the sample was drawn by a stated seed, and anyone who knows that can draw it again; so "
+    "safepub does not hold, and the release cannot be written. Leave the seed out"
 )
 _ROUNDING = 1e-12  # far above what double precision loses here; bounds are widened by it
 
@@ -31,7 +37,7 @@ class SafePub(Model):
     than k rows are dropped; k follows from epsilon and delta. Then any set of releases is at most e^epsilon
     times as likely with a person in the table as without, plus delta. Protects from learning much about
     anybody, whatever else is known, under the condition that sample and scheme were made as said. Does not
-    protect if the seed is known or the levels were fitted to the table, nor what other releases of the same
+    protect if the levels or the hierarchies were fitted to the table, nor what other releases of the same
     people add. From a release only the sizes of its classes can be verified.
 
     References
@@ -49,7 +55,7 @@ class SafePub(Model):
     lasting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check(self)
+        check_fields(self)
         if not 0.001 <= self.epsilon <= 8:
             raise RecipeError(f"epsilon must be from 0.001 to 8, not {self.epsilon:g}")
         if not 0 < self.delta < 1:
@@ -60,23 +66,17 @@ class SafePub(Model):
         return counts.size >= self.least_size()
 
     def achieved(self, counts: Counts) -> dict[str, float]:
-        """Size of the smallest class, and the delta that classes of this size would do for."""
+        """Size of the smallest class, and the delta that classes of this size would do for.
+
+        Where there is no class, none is too small.
+        """
         k = int(counts.size.min()) if counts.classes else 0
-        return {"k": k, "delta": delta_for(self.epsilon, k) if k else 1.0}
+        # The digits after the ninth differ from processor to processor.
+        return {"k": k, "delta": float(f"{delta_for(self.epsilon, k):.9g}") if k else 0.0}
 
     def least_size(self) -> int:
         """The k that epsilon and delta demand."""
         return least_k(self.epsilon, self.delta)
-
-    def within_reach(self, whole: Counts) -> str | None:
-        """A table with fewer than k rows has no class of k."""
-        k = self.least_size()
-        if whole.rows >= k:
-            return None
-        return (
-            f"epsilon = {self.epsilon:g} with delta = {self.delta:g} needs classes of {k} rows, but the "
-            f"table has {whole.rows}; ask for a larger delta"
-        )
 
 
 def sampling_rate(epsilon: float) -> float:
@@ -92,8 +92,8 @@ def least_k(epsilon: float, delta: float) -> int:
     n >= ceil(k/gamma - 1) a binomial variable of n trials with chance beta exceeds gamma n with a
     probability of at most delta.
     """
-    last = ceil(log(1 / delta) / _exponent(epsilon)) + 1  # from here on Chernoff's bound is enough
-    worst = np.maximum.accumulate(tails(epsilon, np.arange(1, last + 1))[::-1])[::-1]
+    last = ceil(log(1 / delta) / _chernoff_exponent(epsilon)) + 1  # from here on Chernoff's bound is enough
+    worst = np.maximum.accumulate(tail_probabilities(epsilon, np.arange(1, last + 1))[::-1])[::-1]
     first = 1 + int(np.argmax(worst <= delta)) if worst[-1] <= delta else last + 1
     return floor(_gamma(epsilon) * first * (1 + _ROUNDING)) + 1
 
@@ -101,19 +101,20 @@ def least_k(epsilon: float, delta: float) -> int:
 def delta_for(epsilon: float, k: int) -> float:
     """The delta of sampling and dropping classes under k: the largest tail from ceil(k/gamma - 1) on."""
     first = max(ceil((k / _gamma(epsilon) - 1) * (1 - _ROUNDING)), 1)
-    largest, step = 0.0, 1 + ceil(1 / _exponent(epsilon))
-    while largest < exp(-first * _exponent(epsilon)):  # none from `first` on is larger than that
-        largest = max(largest, float(tails(epsilon, np.arange(first, first + step)).max()))
+    # A sawtooth in n, since gamma n is rounded down: the first tail need not be the largest.
+    largest, step = 0.0, 1 + ceil(1 / _chernoff_exponent(epsilon))
+    while largest < exp(-first * _chernoff_exponent(epsilon)):  # none from `first` on is larger than that
+        largest = max(largest, float(tail_probabilities(epsilon, np.arange(first, first + step)).max()))
         first += step
     return largest
 
 
-def tails(epsilon: float, trials: NDArray[np.int64]) -> NDArray[np.float64]:
+def tail_probabilities(epsilon: float, trials: NDArray[np.int64]) -> NDArray[np.float64]:
     """Probability that of so many rows more than the share gamma is drawn."""
-    from scipy.special import betainc  # noqa: PLC0415
+    special = import_optional("scipy.special", "shoal[scipy]")
 
     most = np.floor(_gamma(epsilon) * trials * (1 - _ROUNDING))
-    return np.asarray(betainc(most + 1, trials - most, sampling_rate(epsilon)), np.float64)
+    return np.asarray(special.betainc(most + 1, trials - most, sampling_rate(epsilon)), np.float64)
 
 
 def _gamma(epsilon: float) -> float:
@@ -121,6 +122,6 @@ def _gamma(epsilon: float) -> float:
     return -expm1(-2 * epsilon)
 
 
-def _exponent(epsilon: float) -> float:
+def _chernoff_exponent(epsilon: float) -> float:
     """The tail of n trials is at most e^(-n D), where D is the divergence of gamma from beta (Chernoff)."""
     return _gamma(epsilon) * log1p(exp(-epsilon)) - epsilon * exp(-2 * epsilon)

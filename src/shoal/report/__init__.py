@@ -1,6 +1,6 @@
 """Reports: what a run did, as figures, and their renderings."""
 
 from shoal.report.figures import Report
-from shoal.report.tallies import Evidence
+from shoal.report.statistics import Evidence
 
 __all__ = ["Evidence", "Report"]

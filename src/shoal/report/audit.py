@@ -6,10 +6,11 @@ import json
 import platform
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import file_digest, sha256
 from html import escape
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +18,17 @@ import polars as pl
 
 from shoal import __version__
 from shoal.errors import InputError
-from shoal.files import read_small
-from shoal.recipe import Recipe
+from shoal.recipes.recipe import Recipe
 from shoal.report.figures import Report
-from shoal.report.tallies import Evidence
+from shoal.report.statistics import Evidence
+from shoal.support.files import read_small
 from shoal.table import Table
-from shoal.verify import Verification
+from shoal.verification.verifier import Verification
 
-_MEGABYTES = 256  # far above the largest page
-_BLOCK = re.compile(r'<script type="application/json" id="shoal-report">(.*?)</script>', re.DOTALL)
-_BATCH = 1 << 17
-_PACKAGES = ("polars", "numpy", "numba", "scipy")
+MEGABYTES = 256  # far above the largest page
+BLOCK = re.compile(r'<script type="application/json" id="shoal-report">(.*?)</script>', re.DOTALL)
+_BATCH = 1 << 17  # rows that are written as CSV at once; the digest does not depend on it
+_PACKAGES = ("polars", "numpy", "numba", "scipy")  # libraries whose version can change a figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,13 @@ class Check:
     found: Any
 
     @property
-    def same(self) -> bool:
+    def is_same(self) -> bool:
         """Whether they agree."""
         return bool(self.stated == self.found)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
-        return asdict(self) | {"same": self.same}
+        return asdict(self) | {"same": self.is_same}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +61,11 @@ class Audit:
     """Its checksums: ``file`` (None where it was not written) and ``content``."""
 
     @classmethod
-    def of(cls, path: Path) -> Audit:
+    def from_page(cls, path: Path) -> Audit:
         """Read the auditor's part of a page."""
         try:
-            found = _BLOCK.search(read_small(path, _MEGABYTES).decode())
+            # A page comes from somebody else, so its size is bounded before it is read.
+            found = BLOCK.search(read_small(path, MEGABYTES).decode())
         except OSError as error:
             raise InputError(f"{path}: cannot read the report: {error.strerror}") from error
         except UnicodeDecodeError:
@@ -71,64 +73,98 @@ class Audit:
         if found is None:
             raise InputError(f"{path} is no report of Shoal: give a page that --report wrote")
         try:
+            # Anything in the block may be wrong, deeply nested or of another type. All of that is
+            # an error of the input, not a bug.
             record = json.loads(found[1])
             figures, release = dict(record["figures"]), dict(record["release"])
-            models = {_name(model): model["achieved"] for model in figures["models"]}
+            models = {_format_model(model): model["achieved"] for model in figures["models"]}
             return cls(Recipe.from_text(record["recipe"], path), figures, models, release)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise InputError(f"{path}: the auditor's part of the report is damaged: {error}") from error
 
-    def checks(self, file: Path, table: Table, found: Verification) -> Iterator[Check]:
+    def check_release(self, file: Path, table: Table, found: Verification) -> Iterator[Check]:
         """Compare what the page states with a release: first whether it is the same one, then the figures."""
-        content = content_checksum(table.frame)
+        # A release that was converted to another format has the same content. Where the content
+        # differs, the same bytes are still the same release, read with other options.
+        content = compute_content_checksum(table.frame)
         if self.release.get("file") is not None and self.release.get("content") != content:
-            yield Check("SHA-256 of the file", self.release["file"], checksum(file))
+            yield Check("SHA-256 of the file", self.release["file"], compute_file_checksum(file))
         else:  # the same rows, in whatever format they were written
             yield Check("SHA-256 of the content", self.release.get("content"), content)
-        for name, what in (
-            ("released_rows", "rows"),
-            ("classes", "classes"),
-            ("smallest_class", "smallest class"),
-        ):
+        stated = [("released_rows", "rows"), ("classes", "classes"), ("smallest_class", "smallest class")]
+        # A release does not say whose row each is, so that nobody else can count people.
+        if self.figures.get("people") is not None and found.people is None:
+            stated = stated[:2]
+        for name, what in stated:
+            # The verifier counts rows of a release, so it has no 'released' in its names.
             figure = name.removeprefix("released_")
             yield Check(what, self.figures.get(name), getattr(found, figure))
-        for model in (verdict.to_dict() for verdict in found.models):
-            if (name := _name(model)) in self.models:  # a goal may have been given that the page has not
+        for model in (verdict.to_dict() for verdict in found.models if len(stated) > 2):
+            if (
+                name := _format_model(model)
+            ) in self.models:  # a goal may have been given that the page has not
                 yield Check(name, self.models[name], model["achieved"])
 
 
-def _name(model: dict[str, Any]) -> str:
+def _format_model(model: dict[str, Any]) -> str:
     asked = ", ".join(f"{key}={value}" for key, value in model["asked"].items())
     return f"{model['name']}({asked})"
 
 
-def record(report: Report, evidence: Evidence, folder: Path | None) -> dict[str, Any]:
+def build_audit_record(report: Report, evidence: Evidence, folder: Path | None) -> dict[str, Any]:
     """Everything that an auditor needs, as plain values; ``folder`` is where paths in the recipe start."""
-    source, output = evidence.table.origin.path, report.output
-    given = {"name": source.name, "file": checksum(source)} if source else {"name": None, "file": None}
+    output = report.output
+    risk = {
+        "before": asdict(evidence.sizes_before.compute_risk()),
+        "after": asdict(evidence.sizes_after.compute_risk()),
+    }
+    if report.released_only:
+        # Even the class sizes of the input would tell something of rows that are not released.
+        del risk["before"]
     return {
         "shoal": __version__,
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
+        "versions": {"python": platform.python_version(), **dict(_versions())},
         "recipe": evidence.recipe.to_toml(folder),
-        "input": given | {"content": None if source else content_checksum(evidence.table.frame)},
+        "input": _describe_input(evidence),
         "release": {
+            # The name only: a path tells how somebody's folders are arranged.
             "name": Path(output).name if output else None,
-            "file": checksum(Path(output)) if output else None,
-            "content": content_checksum(evidence.released.frame),
+            "file": compute_file_checksum(Path(output)) if output else None,
+            "content": compute_content_checksum(evidence.released_table.frame),
         },
         "figures": report.to_dict(),
-        "risk": {"before": asdict(evidence.before.risk()), "after": asdict(evidence.after.risk())},
+        "risk": risk,
     }
 
 
-def embedded(plain: dict[str, Any]) -> str:
+def _versions() -> Iterator[tuple[str, str]]:
+    """The versions of the libraries that are there."""
+    for name in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            yield name, version(name)
+
+
+def _describe_input(evidence: Evidence) -> dict[str, str | None]:
+    """What was read, with checksums where these may be told: by them a guess at the table can be checked."""
+    source = evidence.table.origin.path
+    name = source.name if source else None
+    if evidence.released_only:
+        return {"name": name, "file": None, "content": None}
+    # A file has a checksum of its own; only a table in memory needs that of its content.
+    content = None if source else compute_content_checksum(evidence.table.frame)
+    return {"name": name, "file": compute_file_checksum(source) if source else None, "content": content}
+
+
+def embed_json(plain: dict[str, Any]) -> str:
     """Plain values as a block of JSON in a page; no text in it can end the block or be taken for markup."""
+    # Inside a string of JSON these escapes mean the same characters, so json.loads needs no step
+    # back, and '</script>' in a cell stays text.
     text = json.dumps(plain, ensure_ascii=True).replace("&", "\\u0026")
     text = text.replace("<", "\\u003c").replace(">", "\\u003e")
     return f'<script type="application/json" id="shoal-report">{text}</script>'
 
 
-def checksum(path: Path) -> str:
+def compute_file_checksum(path: Path) -> str:
     """SHA-256 of a file."""
     try:
         with path.open("rb") as stream:
@@ -137,18 +173,20 @@ def checksum(path: Path) -> str:
         raise InputError(f"{path}: cannot read it for its checksum: {error.strerror}") from error
 
 
-def content_checksum(frame: pl.DataFrame) -> str:
+def compute_content_checksum(frame: pl.DataFrame) -> str:
     """SHA-256 of the rows as CSV in UTF-8 with commas and line feeds, whatever they are stored as.
 
-    An empty text counts as a missing value, since in CSV it is.
+    An empty string counts as a missing value, since in CSV it is.
     """
     digest = sha256()
+    # max: a table without rows still has a header, which goes into the digest.
     for start in range(0, max(frame.height, 1), _BATCH):
         part = frame.slice(start, _BATCH)
         plain = [
             column.set((column == "").fill_null(False), None) if column.dtype == pl.String else column
             for column in (column.alias(str(j)) for j, column in enumerate(part))
         ]
+        # The own names come back last: polars would take one like '^a$' for a pattern above.
         named = pl.DataFrame([column.alias(name) for column, name in zip(plain, frame.columns, strict=True)])
         digest.update(named.write_csv(include_header=start == 0).encode())
     return digest.hexdigest()
@@ -157,6 +195,7 @@ def content_checksum(frame: pl.DataFrame) -> str:
 def checksums_table(plain: dict[str, Any]) -> str:
     """Checksums as rows of an HTML table."""
     rows = []
+    # Either checksum may be absent: a table in memory has no file, and safepub hides its input.
     for which in ("input", "release"):
         for kind in ("file", "content"):
             if value := plain[which][kind]:

@@ -1,4 +1,4 @@
-"""Charts of a run, from what was counted: for the page of the report, and for whoever else shows a run."""
+"""Charts of a run, from what was counted: for the page of the report and for the studio."""
 
 from __future__ import annotations
 
@@ -7,56 +7,70 @@ from html import escape
 
 from shoal.report import svg
 from shoal.report.figures import Report
+from shoal.report.prose import format_count, format_share
+from shoal.report.statistics import (
+    MISSING,
+    OTHERS,
+    ClassSizes,
+    Closeness,
+    Distribution,
+    GeneralizationLevels,
+)
 from shoal.report.svg import Bar, Stack
-from shoal.report.tallies import MISSING, OTHERS, ClassSizes, Closeness, Distribution, Levels
-from shoal.report.words import counted, share
 
+# Bounds the size of a page; the columns that lost least are left out first.
 MOST_COLUMNS, MOST_SENSITIVE = 40, 8
 BEFORE_AFTER = (("before", "before"), ("after", "after"))
 
 
-def costliest(report: Report) -> list[str]:
+def find_costliest_columns(report: Report) -> list[str]:
     """The columns that lost most, in the order of the table."""
     by_loss = sorted(report.columns, key=lambda name: report.columns[name]["ncp"], reverse=True)
+    # A stable sort: of columns that lost alike, the first ones of the table are kept.
     chosen = set(by_loss[:MOST_COLUMNS])
     return [name for name in report.columns if name in chosen]
 
 
 def losses_chart(report: Report) -> str:
     """What every column lost."""
-    names = costliest(report)
-    lines = [Bar(name, (report.columns[name]["ncp"],), share(report.columns[name]["ncp"])) for name in names]
-    return svg.bars("Loss of every column", lines, ["after"], svg.WIDE)
+    names = find_costliest_columns(report)
+    lines = [
+        Bar(name, (report.columns[name]["ncp"],), format_share(report.columns[name]["ncp"])) for name in names
+    ]
+    return svg.draw_bars("Loss of every column", lines, ["after"], svg.WIDE)
 
 
-def levels_chart(found: Sequence[Levels]) -> str:
+def levels_chart(found: Sequence[GeneralizationLevels]) -> str:
     """How far values were generalised, with what the colours mean."""
     lines = [
         Stack(
             each.name,
             tuple(
-                (part, _shade(level, len(each.levels)), name)
+                (part, _choose_shade(level, len(each.levels)), name)
                 for level, (part, name) in enumerate(zip(each.shares, each.levels, strict=True))
             ),
-            counted(int(each.typical), "value", "values"),
+            format_count(int(each.typical), "value", "values"),
         )
         for each in found
     ]
     keys = [("l0", "as it was"), ("l1", "generalised a little"), ("l3", "far"), ("l4", "anything (*)")]
-    return f"{svg.legend(keys)}<figure>{svg.stacks('How far values were generalised', lines)}</figure>"
+    return (
+        f"{svg.draw_legend(keys)}<figure>{svg.draw_stacks('How far values were generalised', lines)}</figure>"
+    )
 
 
-def _shade(level: int, of: int) -> str:
+def _choose_shade(level: int, of: int) -> str:
     """From the value itself over the levels between to what stands for anything."""
     if level in (0, of - 1):
         return "l4" if level else "l0"
+    # The style sheet has three shades for all levels between, so neighbouring levels may share one.
     return f"l{1 + (level - 1) * 3 // (of - 2)}"
 
 
 def sizes_chart(after: ClassSizes) -> str:
     """Rows by the size of their class."""
-    names, rows = after.bins()
-    return svg.columns(
+    names, rows = after.bin_rows()
+    return svg.draw_columns(
         "Rows by the size of their class",
         names,
         rows,
@@ -68,35 +82,44 @@ def sizes_chart(after: ClassSizes) -> str:
 
 def curve_chart(before: ClassSizes, after: ClassSizes) -> str:
     """Share of the rows that look like so many or fewer."""
-    series = [("before", before.curve()), ("after", after.curve())]
-    return svg.curves("Rows by how many look the same, before and after", series, float(after.size[0]))
+    series = [("before", before.compute_curve()), ("after", after.compute_curve())]
+    # The mark is the smallest class: no row of the release lies to the left of it.
+    return svg.draw_curves("Rows by how many look the same, before and after", series, float(after.size[0]))
 
 
 def distribution_chart(each: Distribution) -> str:
-    """A quasi-identifier before and after."""
+    """A quasi-identifier before and after, or only after."""
+    # safepub: the distribution of the input is itself a secret.
+    if each.before is None:
+        after = [
+            Bar(label, (two,), format_share(two))
+            for label, two in zip(each.labels, each.after.tolist(), strict=True)
+        ]
+        return svg.draw_bars(f"{each.name} in the release", after, ("after",))
     title = f"{each.name} before and after"
+    # Values with an order stand side by side as on an axis; names need the width of a line each.
     if each.kind == "line":
-        return svg.columns(title, each.labels, each.before.tolist(), each.after.tolist())
+        return svg.draw_columns(title, each.labels, each.before.tolist(), each.after.tolist())
     lines = [
-        Bar(label, (one, two), f"{share(one)}, {share(two)}")
+        Bar(label, (one, two), f"{format_share(one)}, {format_share(two)}")
         for label, one, two in zip(each.labels, each.before.tolist(), each.after.tolist(), strict=True)
     ]
-    return svg.bars(title, lines, ("before", "after"))
+    return svg.draw_bars(title, lines, ("before", "after"))
 
 
 def closeness_chart(found: Closeness) -> str:
     """A sensitive column in some classes and in the whole, and how far all classes are from the whole."""
-    kinds = [_colour(i, value) for i, value in enumerate(found.values)]
+    kinds = [_choose_colour(i, value) for i, value in enumerate(found.values)]
     lines = [
         Stack(
             text,
             tuple(zip(shares.tolist(), kinds, found.values, strict=True)),
-            f"{far:.3f}, {counted(rows, 'row', 'rows')}" if i else counted(rows, "row", "rows"),
+            f"{far:.3f}, {format_count(rows, 'row', 'rows')}" if i else format_count(rows, "row", "rows"),
         )
         for i, (text, rows, far, shares) in enumerate(found.lines)
     ]
     asked = "" if found.asked is None else f"; t = {found.asked:g} was asked for"
-    histogram = svg.columns(
+    histogram = svg.draw_columns(
         f"Rows by the distance of their class in {found.name}",
         [f"{edge:.2f}" for edge in found.bins[:-1].tolist()],
         found.rows.tolist(),
@@ -104,10 +127,10 @@ def closeness_chart(found: Closeness) -> str:
         width=svg.WIDE,
         below=f"distance of the class from the whole ({found.distance} distance{asked})",
     )
-    stacked = svg.stacks(f"{found.name} in classes and in the whole", lines)
-    legend = svg.legend(zip(kinds, found.values, strict=True))
+    stacked = svg.draw_stacks(f"{found.name} in classes and in the whole", lines)
+    legend = svg.draw_legend(zip(kinds, found.values, strict=True))
     return f"<h3>{escape(found.name)}</h3>{legend}<figure>{stacked}</figure><figure>{histogram}</figure>"
 
 
-def _colour(place: int, value: str) -> str:
+def _choose_colour(place: int, value: str) -> str:
     return "cm" if value == MISSING else "c7" if value.startswith(OTHERS) else f"c{place}"

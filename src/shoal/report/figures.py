@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from math import log10
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import InputError
-from shoal.progress import gap
-from shoal.verify import Verdict
+from shoal.errors import InputError, RecipeError
+from shoal.support.arithmetic import log10
+from shoal.support.pickling import PartlyPickled
+from shoal.support.progress import measure_gap
+from shoal.verification.findings import Finding
+from shoal.verification.verifier import Verdict
 
 if TYPE_CHECKING:
-    from shoal.report.tallies import Evidence
+    from shoal.report.statistics import Evidence
+
+NO_EXCERPT = "safepub tells nothing of the table but the release: there are no rows for an excerpt"
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Report(PartlyPickled):
     """What a run did and what the verifier found."""
 
-    rows: int
-    """Rows of the input."""
-    dropped_rows: int
+    rows: int | None
+    """Rows of the input; None, as the next two, where only the release may be told of (safepub)."""
+    dropped_rows: int | None
     """Rows left out because a value was missing and the recipe said to drop them."""
-    suppressed_rows: int
+    suppressed_rows: int | None
     released_rows: int
     classes: int
     smallest_class: int
@@ -41,7 +45,8 @@ class Report:
     """Normalised certainty penalty, from 0 to 1, all columns alike."""
     columns: Mapping[str, Mapping[str, Any]]
     """Per quasi-identifier: type, kind, distinct values, ncp."""
-    seed: int
+    seed: int | None
+    """None where chance came from the operating system, and nobody knows it."""
     nodes: int | None = None
     """States that the search looked at."""
     cuts: int | None = None
@@ -62,12 +67,30 @@ class Report:
     """Per quasi-identifier the level that all its values go to and the highest there is, where all do."""
     states: Mapping[str, int] = field(default_factory=dict)
     """How many level vectors were looked at, ruled out or left open."""
+    findings: tuple[Finding, ...] = ()
+    """What the release as a whole gives away, the most severe first."""
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
     output: str | None = None
     evidence: Evidence | None = field(default=None, repr=False, compare=False)
     """The table and the release, from which `to_html` draws; None once they are let go."""
+    people: int | None = None
+    """People in the release, where they were counted instead of rows; ``smallest_class`` is then theirs."""
+
+    def _collect_kept_state(self) -> dict[str, Any]:
+        """What is kept when a report is pickled or copied: its figures, not the rows that they are of."""
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {"evidence": None}
+
+    @property
+    def open_findings(self) -> tuple[Finding, ...]:
+        """Findings of high severity that nobody has accepted."""
+        return tuple(finding for finding in self.findings if finding.is_open)
+
+    @property
+    def released_only(self) -> bool:
+        """Whether it tells of the release and of nothing else (safepub)."""
+        return self.rows is None
 
     @property
     def reduction_log10(self) -> float | None:
@@ -79,19 +102,24 @@ class Report:
     @property
     def gap(self) -> float | None:
         """How far the loss may be above the least, as a share of it; None without a lower bound."""
-        return None if self.lower_bound is None else gap(self.loss["value"], self.lower_bound)
+        return None if self.lower_bound is None else measure_gap(self.loss["value"], self.lower_bound)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
+        # Without the evidence: asdict would copy the whole table.
         plain = asdict(replace(self, evidence=None)) | {
             "gap": self.gap,
             "reduction_log10": self.reduction_log10,
         }
+        # Lists, as JSON has them; asdict keeps tuples.
         for name in ("quasi", "sensitive", "identifier", "warnings", "notes"):
             plain[name] = list(plain[name])
         plain["tried"] = [{"name": name, "lost": lost} for name, lost in self.tried]
         plain["models"] = [model.to_dict() for model in self.models]
+        plain["findings"] = [finding.to_dict() for finding in self.findings]
         del plain["evidence"]
+        if self.people is None:
+            del plain["people"]
         return plain
 
     def to_html(self, path: str | Path, excerpt: bool = False) -> None:
@@ -100,16 +128,19 @@ class Report:
         Parameters
         ----------
         excerpt : bool
-            Show a few rows as they were beside what they became. Identifiers are never shown.
+            Show a few rows as they were beside what they became. Identifiers are never shown. With safepub
+            nothing of the table is kept to be shown.
         """
         from shoal.report.page import write_page  # noqa: PLC0415  draws, and so needs this class
 
         if self.evidence is None:
             raise InputError("this report was kept without its table, so that no page can be drawn from it")
+        if excerpt and self.released_only:
+            raise RecipeError(NO_EXCERPT)
         write_page(self, self.evidence, Path(path), excerpt)
 
     def _repr_html_(self) -> str:
         """In notebooks: what was promised, what was found and what it cost."""
-        from shoal.report.page import fragment  # noqa: PLC0415
+        from shoal.report.page import draw_fragment  # noqa: PLC0415
 
-        return fragment(self)
+        return draw_fragment(self)

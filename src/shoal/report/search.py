@@ -13,10 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from shoal.report.figures import Report
-from shoal.report.pieces import percent, plain_table
-from shoal.table import read
+from shoal.report.terminal_parts import format_percent, plain_table
+from shoal.table import read_table
 
-_MOST_TABLES, _MOST_ROWS, _MOST_COLUMNS = 10, 20, 10
+_MOST_TABLES, _MOST_ROWS, _MOST_COLUMNS = 10, 20, 10  # so that a report fits a few screens
 _CURVE = 48  # characters
 _WIDEST = 24  # characters of a cell before it is folded
 _MARK = "≠ "
@@ -24,32 +24,34 @@ _MARK = "≠ "
 
 def search_parts(report: Report, tables: Sequence[object]) -> Iterator[RenderableType]:
     """What there is to show of a search, one thing below the other; nothing of one that claims nothing."""
+    # Most algorithms claim nothing: neither a bound nor generations.
     if report.lower_bound is not None or report.history:
         yield search_table(report)
     if report.levels:
         yield levels_table(report)
     if report.tried and report.levels:
         yield runners_up(report)
+    # With levels the runners-up above say the same in one line each.
     if report.optimal is not None and tables and not report.levels:
-        yield optima(report, tables)
+        yield draw_optimal_tables(report, tables)
 
 
 def search_table(report: Report) -> Table:
     """The certificate, the statistics and the curve."""
     table = plain_table()
     table.add_column(style="dim")
-    lines = [*_certificate(report), *_statistics(report), *_evolution(report)]
+    lines = [*_describe_certificate(report), *_describe_statistics(report), *_describe_evolution(report)]
     for name, text in lines:
         table.add_row(name, text)
     return table
 
 
-def _certificate(report: Report) -> Iterator[tuple[str, Text]]:
+def _describe_certificate(report: Report) -> Iterator[tuple[str, Text]]:
     loss, bound = report.loss["value"], report.lower_bound
     if report.optimal:
         yield "least loss", Text.assemble((f"{loss:.4f}", "bold"), ", proved: ", ("optimal", "bold green"))
     elif bound is not None:
-        gap = Text(percent(report.gap or 0.0), "bold yellow")
+        gap = Text(format_percent(report.gap or 0.0), "bold yellow")
         yield "loss", Text.assemble((f"{loss:.4f}", "bold"), ", not proved to be the least; gap up to ", gap)
         yield "lower bound", Text(f"{bound:.4f}")
     if report.optimal and report.search_space_log10 is not None and not report.levels:
@@ -57,20 +59,25 @@ def _certificate(report: Report) -> Iterator[tuple[str, Text]]:
         yield "optimal tables", Text(count if report.solutions is None else f"{report.solutions:,}")
 
 
-def _statistics(report: Report) -> Iterator[tuple[str, Text]]:
+def _describe_statistics(report: Report) -> Iterator[tuple[str, Text]]:
     if report.states:
         yield "level vectors", Text(f"{report.search_space or 0:,.0f}")
+        # A lattice counts level vectors; the figures below are those of other searches.
         yield from ((name, Text(f"{count:,}")) for name, count in report.states.items() if count)
         return
     if report.search_space_log10 is not None:
-        yield "search space", Text(f"{power(report.search_space_log10)} tables")
+        yield "search space", Text(f"{format_power_of_ten(report.search_space_log10)} tables")
     if report.nodes:
         what = "states" if report.search_space_log10 is not None else "tables bred"
         seconds = report.seconds.get("search", 0.0)
+        # A search may be too short for the clock.
         rate = f" in {seconds:.2f} s, {report.nodes / seconds:,.0f} per second" if seconds else ""
         yield what, Text(f"{report.nodes:,}{rate}")
     if report.reduction_log10 is not None:
-        yield "reduction", Text(f"{power(report.reduction_log10)} times fewer states than tables")
+        yield (
+            "reduction",
+            Text(f"{format_power_of_ten(report.reduction_log10)} times fewer states than tables"),
+        )
     if report.cuts:
         yield "pruned", Text(f"{report.cuts:,} times a branch was cut off unseen")
 
@@ -93,8 +100,9 @@ def runners_up(report: Report) -> Table:
     return table
 
 
-def power(log10: float) -> str:
+def format_power_of_ten(log10: float) -> str:
     """A number that is given by its decimal logarithm."""
+    # The number itself may be too large for a float, so only its logarithm is known.
     if log10 < 6:
         return f"{10**log10:,.0f}"
     exponent = int(log10)
@@ -104,22 +112,26 @@ def power(log10: float) -> str:
 # Evolution.
 
 
-def _evolution(report: Report) -> Iterator[tuple[str, Text]]:
+def _describe_evolution(report: Report) -> Iterator[tuple[str, Text]]:
     if not report.history:
         return
     best, mean = zip(*report.history, strict=True)
+    # One scale for both lines: the mean never falls below the best.
     low, high = min(best), max(mean)
+    # The first entry is the population that the search starts with.
     yield "generations", Text(f"{len(report.history) - 1:,}")
     for name, losses in (("best loss", best), ("mean loss", mean)):
-        line = (curve(losses, low, high), "cyan")
+        line = (draw_curve(losses, low, high), "cyan")
         yield name, Text.assemble(f"{losses[0]:.4f} ", line, f" {losses[-1]:.4f}")
 
 
-def curve(values: Sequence[float], low: float, high: float, width: int = _CURVE) -> str:
+def draw_curve(values: Sequence[float], low: float, high: float, width: int = _CURVE) -> str:
     """Values as a line of blocks, from ``low`` to ``high``; of very many, evenly spaced ones."""
     blocks = "▁▂▃▄▅▆▇█"
     last = len(values) - 1
+    # The first and the last value are always among those shown.
     shown = values if last < width else [values[i * last // (width - 1)] for i in range(width)]
+    # A search that never improves has a flat line, not a division by zero.
     span = (high - low) or 1.0
     return "".join(blocks[round((value - low) / span * (len(blocks) - 1))] for value in shown)
 
@@ -127,26 +139,28 @@ def curve(values: Sequence[float], low: float, high: float, width: int = _CURVE)
 # Optimal tables.
 
 
-def optima(report: Report, tables: Sequence[object]) -> RenderableType:
+def draw_optimal_tables(report: Report, tables: Sequence[object]) -> RenderableType:
     """The tables side by side as far as they fit, with what differs from the first marked."""
-    frames = [_texts(table) for table in islice(tables, _MOST_TABLES)]
+    frames = [_convert_to_strings(table) for table in islice(tables, _MOST_TABLES)]
     names = _shown_columns(report, frames[0])
+    # By position: a name such as '^a$' would be taken for a pattern.
     first = frames[0].select(pl.nth(names))
+    # There may be more solutions than the search was asked to list.
     count = report.solutions or len(tables)
     found = "optimal table" if report.optimal else "best table found"
     drawn = []
     for number, frame in enumerate(frames, start=1):
         of = "" if count == 1 else f" {number} of {count:,}"
-        drawn.append(_drawn(frame.select(pl.nth(names)), first, f"{found}{of}"))
-    left = Text(_left_out(count, len(tables), frames[0].width - len(names)), "dim")
+        drawn.append(_draw_table(frame.select(pl.nth(names)), first, f"{found}{of}"))
+    left = Text(_describe_left_out(count, len(tables), frames[0].width - len(names)), "dim")
     if len(drawn) == 1:
         return Group(drawn[0], left) if left else drawn[0]
     return Group(Columns([Padding(each, (0, 0, 1, 0)) for each in drawn], padding=(0, 4), equal=True), left)
 
 
-def _texts(table: object) -> pl.DataFrame:
-    """A released table as texts; a missing value is an empty one."""
-    frame = read(table).frame
+def _convert_to_strings(table: object) -> pl.DataFrame:
+    """A released table as strings; a missing value is an empty one."""
+    frame = read_table(table).frame
     return pl.DataFrame([column.cast(pl.String).fill_null("") for column in frame.get_columns()])
 
 
@@ -156,7 +170,7 @@ def _shown_columns(report: Report, frame: pl.DataFrame) -> list[int]:
     return sorted(order[:_MOST_COLUMNS])
 
 
-def _drawn(frame: pl.DataFrame, first: pl.DataFrame, title: str) -> Group:
+def _draw_table(frame: pl.DataFrame, first: pl.DataFrame, title: str) -> Group:
     """One table; where there are many rows, of another table than the first only those that differ."""
     table = plain_table("row")
     table.columns[0].justify, table.columns[0].style = "right", "dim"
@@ -164,19 +178,22 @@ def _drawn(frame: pl.DataFrame, first: pl.DataFrame, title: str) -> Group:
         table.add_column(Text(name), max_width=_WIDEST, overflow="fold")
     rows = list(zip(frame.rows(), first.rows(), strict=True))
     chosen = [i for i, (row, other) in enumerate(rows) if len(rows) <= _MOST_ROWS or row != other]
+    # The first table differs from itself nowhere, and is shown from its first row.
     chosen = chosen or list(range(len(rows)))
     for i in chosen[:_MOST_ROWS]:
-        table.add_row(str(i + 1), *(_cell(value, other) for value, other in zip(*rows[i], strict=True)))
+        table.add_row(
+            str(i + 1), *(_mark_difference(value, other) for value, other in zip(*rows[i], strict=True))
+        )
     left = len(rows) - len(chosen[:_MOST_ROWS])
     # A title of the table itself would be folded to the width of the table.
     return Group(Text(title, "bold"), table, *([Text(f"{left:,} rows not shown", "dim")] if left else []))
 
 
-def _cell(value: str, first: str) -> Text:
+def _mark_difference(value: str, first: str) -> Text:
     return Text(value) if value == first else Text(f"{_MARK}{value}", "bold yellow")
 
 
-def _left_out(count: int, listed: int, columns: int) -> str:
+def _describe_left_out(count: int, listed: int, columns: int) -> str:
     """What the tables on the screen do not show."""
     parts = []
     if listed > 1:

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from math import log10
+
+from shoal.support.arithmetic import log10
 
 WIDE, NARROW = 752, 362  # units of a drawing; a line of text is 12 of them high
-_LINE = 20
+_LINE = 20  # height of a line with its gap
+# No font is measured: the page has no script, and the reader's font is not known here.
 _CHARACTER = 6.8  # mean width of one
 _LONGEST = 26  # characters of a label
 
@@ -37,38 +39,47 @@ class Stack:
     note: str
 
 
-def bars(title: str, lines: Sequence[Bar], kinds: Sequence[str], width: int = NARROW) -> str:
+def draw_bars(title: str, lines: Sequence[Bar], kinds: Sequence[str], width: int = NARROW) -> str:
     """Lying bars, one of each kind per line; ``kinds`` are classes of the style sheet."""
-    left, right = _margin(line.label for line in lines), _margin(line.note for line in lines)
+    left, right = _measure_margin(line.label for line in lines), _measure_margin(line.note for line in lines)
+    # Bars are relative to the longest one; 1 where all are 0.
     longest = max((value for line in lines for value in line.values), default=0.0) or 1.0
-    room, thick = width - left - right, 12 / len(kinds)
+    span, thick = width - left - right, 12 / len(kinds)
+    # Two bars share the height of one, so the pair needs some more distance to the next.
     step = _LINE if len(kinds) == 1 else _LINE + 2
     drawn = []
     for i, line in enumerate(lines):
         top = i * step + 4
-        drawn += [_label(line.label, left - 8, top + 10), _text(line.note, width - right + 6, top + 10, "n")]
+        drawn += [
+            _draw_label(line.label, left - 8, top + 10),
+            _draw_text(line.note, width - right + 6, top + 10, "n"),
+        ]
         for j, (value, kind) in enumerate(zip(line.values, kinds, strict=True)):
-            size = max(value, 0.0) / longest * room
-            drawn.append(_box(left, top + j * thick, size, thick - (len(kinds) > 1), kind, line))
-    return _drawing(title, width, step * len(lines) + 6, drawn)
+            size = max(value, 0.0) / longest * span
+            drawn.append(_draw_box(left, top + j * thick, size, thick - (len(kinds) > 1), kind, line))
+    return _wrap_drawing(title, width, step * len(lines) + 6, drawn)
 
 
-def stacks(title: str, lines: Sequence[Stack]) -> str:
+def draw_stacks(title: str, lines: Sequence[Stack]) -> str:
     """Lying bars that are made of parts."""
-    left, right = _margin(line.label for line in lines), _margin(line.note for line in lines)
-    room = WIDE - left - right
+    left, right = _measure_margin(line.label for line in lines), _measure_margin(line.note for line in lines)
+    span = WIDE - left - right
     drawn = []
     for i, line in enumerate(lines):
         top, start = i * (_LINE + 6) + 4, float(left)
-        drawn += [_label(line.label, left - 8, top + 13), _text(line.note, WIDE - right + 6, top + 13, "n")]
+        drawn += [
+            _draw_label(line.label, left - 8, top + 13),
+            _draw_text(line.note, WIDE - right + 6, top + 13, "n"),
+        ]
         for value, kind, name in line.parts:
+            # What a browser shows when the pointer rests on the part.
             told = Bar(f"{line.label}, {name}", (), f"{value:.1%}")
-            drawn.append(_box(start, top, value * room, _LINE - 2, kind, told))
-            start += value * room
-    return _drawing(title, WIDE, (_LINE + 6) * len(lines) + 6, drawn)
+            drawn.append(_draw_box(start, top, value * span, _LINE - 2, kind, told))
+            start += value * span
+    return _wrap_drawing(title, WIDE, (_LINE + 6) * len(lines) + 6, drawn)
 
 
-def columns(
+def draw_columns(
     title: str,
     names: Sequence[str],
     standing: Sequence[float],
@@ -80,56 +91,65 @@ def columns(
 ) -> str:
     """Standing bars from left to right, and a line of steps over them; both are shares."""
     height, left, bottom = 188 if below else 172, 46, 150
-    ticks, top = _ticks(max((*standing, *line), default=0.0))
-    room, high = width - left - 8, bottom - 12
-    step = room / max(len(names), 1)
-    drawn = [*_scale(ticks, top, left, width - 8, bottom, high)]
+    ticks, top = _choose_ticks(max((*standing, *line), default=0.0))
+    span, high = width - left - 8, bottom - 12
+    step = span / max(len(names), 1)
+    drawn = [*_draw_scale(ticks, top, left, width - 8, bottom, high)]
     for i, (name, value) in enumerate(zip(names, standing, strict=True)):
         size = value / top * high
         note = f"{value:.1%}" + (f"; after {line[i]:.1%}" if line else "")
+        # A share of the width, or thin columns would vanish in their gaps.
         gap = min(2.0, step * 0.15)
-        box = _box(left + i * step + gap / 2, bottom - size, step - gap, size, kind, Bar(name, (), note))
+        box = _draw_box(left + i * step + gap / 2, bottom - size, step - gap, size, kind, Bar(name, (), note))
         drawn.append(box)
     if line:
         ends = [(left + i * step, bottom - value / top * high) for i, value in enumerate(line)]
         path = "".join(f"{'ML'[i > 0]}{x:.1f} {y:.1f}h{step:.2f}" for i, (x, y) in enumerate(ends))
         drawn.append(f'<path class="line after" d="{path}"/>')
-    drawn += [_text(name, x, bottom + 16, anchor) for x, name, anchor in _spread(names, left, step)]
-    drawn.append(_text(below, left + room / 2, height - 4, "m axis"))
-    return _drawing(title, width, height, drawn)
+    drawn += [
+        _draw_text(name, x, bottom + 16, anchor) for x, name, anchor in _choose_axis_labels(names, left, step)
+    ]
+    drawn.append(_draw_text(below, left + span / 2, height - 4, "m axis"))
+    return _wrap_drawing(title, width, height, drawn)
 
 
-def curves(title: str, series: Sequence[tuple[str, Sequence[tuple[float, float]]]], mark: float) -> str:
+def draw_curves(title: str, series: Sequence[tuple[str, Sequence[tuple[float, float]]]], mark: float) -> str:
     """Shares (upward) that grow with a number from 1 on (to the right, by powers of ten), in steps.
 
     ``mark`` is a number to draw a line at.
     """
     height, left, bottom, width = 240, 44, 196, WIDE
     most = max(x for _, points in series for x, _ in points)
+    # 2 % more, so that the last step is not drawn on the edge; at least one decade of axis.
     decades = max(1.0, log10(max(most, mark)) * 1.02)
-    room, high = width - left - 16, bottom - 16
-    drawn = [*_scale([0, 0.25, 0.5, 0.75, 1.0], 1.0, left, width - 16, bottom, high)]
+    span, high = width - left - 16, bottom - 16
+    drawn = [*_draw_scale([0, 0.25, 0.5, 0.75, 1.0], 1.0, left, width - 16, bottom, high)]
 
-    def place(x: float, y: float) -> tuple[float, float]:
-        return left + log10(max(x, 1.0)) / decades * room, bottom - y * high
+    def project_point(x: float, y: float) -> tuple[float, float]:
+        # y grows downwards in SVG.
+        return left + log10(max(x, 1.0)) / decades * span, bottom - y * high
 
+    # Over many decades only the powers of ten have space for their numbers.
     digits = (1, 2, 5) if decades < 5 else (1,)
     steps = [digit * 10**power for power in range(int(decades) + 1) for digit in digits]
     drawn += [
-        _text(f"{step:,}", x, bottom + 16, "m") for step in steps if (x := place(step, 0)[0]) <= width - 16
+        _draw_text(f"{step:,}", x, bottom + 16, "m")
+        for step in steps
+        if (x := project_point(step, 0)[0]) <= width - 16
     ]
-    x = place(mark, 0)[0]
+    x = project_point(mark, 0)[0]
     drawn.append(f'<path class="mark" d="M{x:.1f} {bottom}V16"/>')
-    drawn.append(_text(f"{mark:,.0f}", x + 4, bottom - 6, "s mark"))
+    drawn.append(_draw_text(f"{mark:,.0f}", x + 4, bottom - 6, "s mark"))
     for kind, points in series:
-        (first, low), *rest = [place(*point) for point in points]
+        (first, low), *rest = [project_point(*point) for point in points]
         path = f"M{first:.1f} {low:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in rest)
+        # All rows are counted by the last point, so the line goes on flat to the right.
         drawn.append(f'<path class="line {kind}" d="{path}H{width - 16}"/>')
-    drawn.append(_text("rows that look the same", left + room / 2, height - 6, "m axis"))
-    return _drawing(title, width, height, drawn)
+    drawn.append(_draw_text("rows that look the same", left + span / 2, height - 6, "m axis"))
+    return _wrap_drawing(title, width, height, drawn)
 
 
-def plane(
+def draw_plane(
     title: str,
     points: Sequence[tuple[float, float]],
     line: Sequence[tuple[float, float]],
@@ -142,22 +162,29 @@ def plane(
     shares of the width and of the height of the drawing.
     """
     height, left, bottom, width = 300, 52, 248, WIDE
-    room, high = width - left - 26, bottom - 34
-    (steps, most), (ticks, top) = (_ticks(max((p[i] for p in points), default=0.0) * 1.06) for i in (0, 1))
+    span, high = width - left - 26, bottom - 34
+    # 6 % more, so that what a page puts at the outermost points is not cut off.
+    (steps, most), (ticks, top) = (
+        _choose_ticks(max((p[i] for p in points), default=0.0) * 1.06) for i in (0, 1)
+    )
 
-    def place(point: tuple[float, float]) -> tuple[float, float]:
-        return left + point[0] / most * room, bottom - point[1] / top * high
+    def project_point(point: tuple[float, float]) -> tuple[float, float]:
+        return left + point[0] / most * span, bottom - point[1] / top * high
 
-    drawn = [*_scale(ticks, top, left, width - 26, bottom, high)]
-    drawn += [_text(f"{100 * step:.4g} %", place((step, 0))[0], bottom + 17, "m soft") for step in steps]
-    path = "".join(f"{'ML'[i > 0]}{x:.1f} {y:.1f}" for i, (x, y) in enumerate(map(place, line)))
+    drawn = [*_draw_scale(ticks, top, left, width - 26, bottom, high)]
+    drawn += [
+        _draw_text(f"{100 * step:.4g} %", project_point((step, 0))[0], bottom + 17, "m soft")
+        for step in steps
+    ]
+    path = "".join(f"{'ML'[i > 0]}{x:.1f} {y:.1f}" for i, (x, y) in enumerate(map(project_point, line)))
     drawn.append(f'<path class="line front" d="{path}"/>' if path else "")
-    drawn += [_text(across, left + room / 2, height - 12, "m axis"), _text(up, 4, 16, "s axis")]
-    places = [(x / width, y / height) for x, y in map(place, points)]
-    return _drawing(title, width, height, drawn), places
+    drawn += [_draw_text(across, left + span / 2, height - 12, "m axis"), _draw_text(up, 4, 16, "s axis")]
+    # Shares, not units: the drawing is scaled with the page, and what lies on it has to follow.
+    places = [(x / width, y / height) for x, y in map(project_point, points)]
+    return _wrap_drawing(title, width, height, drawn), places
 
 
-def legend(pairs: Iterable[tuple[str, str]]) -> str:
+def draw_legend(pairs: Iterable[tuple[str, str]]) -> str:
     """What the colours mean, as a line of HTML; pairs of a class of the style sheet and a text."""
     items = (
         f'<span><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="{kind}" width="10" height="10"/>'
@@ -167,68 +194,75 @@ def legend(pairs: Iterable[tuple[str, str]]) -> str:
     return f'<p class="legend">{"".join(items)}</p>'
 
 
-def _margin(texts: Iterable[str]) -> int:
+def _measure_margin(texts: Iterable[str]) -> int:
     longest = max((min(len(text), _LONGEST) for text in texts), default=0)
     return int(longest * _CHARACTER) + 12
 
 
-def _ticks(most: float) -> tuple[list[float], float]:
+def _choose_ticks(most: float) -> tuple[list[float], float]:
     """A few round shares from 0 to just above ``most``, and the last of them."""
     most = most or 1.0
+    # The exponent from its decimal text: a logarithm could fall on either side of a power of ten,
+    # and then two processors would draw different ticks.
     unit = 10 ** int(f"{most:e}".partition("e")[2])
+    # most / unit is below 10, so the last step always fits; at most four steps, five ticks.
     step = next(unit * s for s in (0.25, 0.5, 1.0, 2.5) if most / (unit * s) <= 4)
     count = -(-most // step)
     return [step * i for i in range(int(count) + 1)], step * count
 
 
-def _scale(
+def _draw_scale(
     ticks: Sequence[float], top: float, left: float, right: float, bottom: float, high: float
 ) -> Iterator[str]:
     for tick in ticks:
         y = bottom - tick / top * high
         yield f'<path class="grid" d="M{left} {y:.1f}H{right}"/>'
-        yield _text(f"{100 * tick:.4g} %", left - 6, y + 4, "e soft")
+        yield _draw_text(f"{100 * tick:.4g} %", left - 6, y + 4, "e soft")
 
 
-def _spread(names: Sequence[str], left: float, step: float) -> Iterator[tuple[float, str, str]]:
-    """The names that have room below their columns, evenly spread, with their places and anchors.
+def _choose_axis_labels(names: Sequence[str], left: float, step: float) -> Iterator[tuple[float, str, str]]:
+    """The names that fit below their columns, at even distances, with their places and anchors.
 
     Where not all have, a name begins where its column does; the last one has its place if it is no number.
     """
     widest = max((min(len(name), 16) for name in names), default=1) * _CHARACTER + 10
+    # Rounded up: every so many columns there is enough width for one name.
     every = max(1, int(-(-widest // step)))
     if every == 1:
-        yield from ((left + (i + 0.5) * step, _short(name, 16), "m") for i, name in enumerate(names))
+        yield from ((left + (i + 0.5) * step, _shorten_string(name, 16), "m") for i, name in enumerate(names))
         return
     end = left + len(names) * step
+    # Such as 'missing', which is no point of the scale and would otherwise often be skipped.
     last = names[-1] if names[-1].isalpha() else ""
-    room = end - (len(last) * _CHARACTER + 10 if last else 0)
+    span = end - (len(last) * _CHARACTER + 10 if last else 0)
     for i in range(0, len(names), every):
-        if left + i * step + widest - 10 <= room:
-            yield left + i * step, _short(names[i], 16), "s soft"
+        if left + i * step + widest - 10 <= span:
+            yield left + i * step, _shorten_string(names[i], 16), "s soft"
     yield end, last, "e soft"
 
 
-def _box(x: float, y: float, width: float, height: float, kind: str, line: Bar) -> str:
+def _draw_box(x: float, y: float, width: float, height: float, kind: str, line: Bar) -> str:
     told = escape(f"{line.label}: {line.note}")
+    # A share that rounds below 0 would be an error in SVG.
     place = f'x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"'
     return f'<rect class="{kind}" {place}><title>{told}</title></rect>'
 
 
-def _label(text: str, x: float, y: float) -> str:
+def _draw_label(text: str, x: float, y: float) -> str:
+    # A shortened label can still be read in full as a tool tip.
     whole = f"<title>{escape(text)}</title>" if len(text) > _LONGEST else ""
-    return f'<text class="e" x="{x:.1f}" y="{y:.1f}">{escape(_short(text, _LONGEST))}{whole}</text>'
+    return f'<text class="e" x="{x:.1f}" y="{y:.1f}">{escape(_shorten_string(text, _LONGEST))}{whole}</text>'
 
 
-def _text(text: str, x: float, y: float, kind: str) -> str:
+def _draw_text(text: str, x: float, y: float, kind: str) -> str:
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{escape(text)}</text>' if text else ""
 
 
-def _short(text: str, most: int) -> str:
+def _shorten_string(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _drawing(title: str, width: int, height: float, parts: Iterable[str]) -> str:
+def _wrap_drawing(title: str, width: int, height: float, parts: Iterable[str]) -> str:
     return (
         f'<svg class="chart" viewBox="0 0 {width} {height:.0f}" role="img" '
         f'aria-label="{escape(title)}">{"".join(parts)}</svg>'

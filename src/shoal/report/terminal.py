@@ -11,28 +11,30 @@ from rich.table import Table
 from rich.text import Text
 
 from shoal.privacy import achieved_text
+from shoal.recipes.later_rows import Applied
 from shoal.report.audit import Check
 from shoal.report.figures import Report
-from shoal.report.pieces import indented, percent, plain_table
 from shoal.report.search import search_parts
-from shoal.saved import Applied
-from shoal.verify import Verdict, Verification
+from shoal.report.terminal_parts import format_percent, indent_block, plain_table
+from shoal.verification.findings import Finding
+from shoal.verification.verifier import Verdict, Verification
 
 __all__ = [
-    "bar",
     "columns_table",
-    "indented",
+    "draw_bar",
+    "format_percent",
+    "indent_block",
     "models_table",
-    "percent",
     "plain_table",
     "seconds_line",
     "show_applied",
     "show_checks",
+    "show_findings",
     "show_report",
     "show_verification",
 ]
 
-_MOST_COLUMNS = 40
+_MOST_COLUMNS = 40  # as on the page
 
 
 def show_report(console: Console, report: Report, tables: Sequence[object] = ()) -> None:
@@ -40,38 +42,70 @@ def show_report(console: Console, report: Report, tables: Sequence[object] = ())
 
     ``tables`` are released ones that share the loss; they are shown where the search was for the least.
     """
-    console.print(_headline(report))
+    console.print(_format_headline(report))
+    # Before all figures: a goal that holds must not read as if all were well.
+    if report.open_findings:
+        console.print(_format_warning(report))
     console.print()
-    console.print(indented(models_table(report.models)))
+    console.print(indent_block(models_table(report.models)))
     console.print()
-    console.print(indented(columns_table(report)))
+    console.print(indent_block(columns_table(report)))
     console.print()
     for part in search_parts(report, tables):
-        console.print(indented(part))
+        console.print(indent_block(part))
         console.print()
+    show_findings(console, report.findings)
     for note in report.notes:
-        console.print(_item(" ", note, "dim"))
+        console.print(_format_item(" ", note, "dim"))
     for warning in report.warnings:
-        console.print(_item("!", warning, "yellow"))
-    console.print(_item(" ", seconds_line(report.seconds), "dim"))
+        console.print(_format_item("!", warning, "yellow"))
+    console.print(_format_item(" ", seconds_line(report.seconds), "dim"))
     # Not wrapped, so that a path can be copied whole.
     where = f"written to {report.output}" if report.output else "not written; -o FILE would keep the release"
     console.print(Text(f"  {where}"), soft_wrap=True)
 
 
+_SEVERITY = {"high": "bold red", "medium": "yellow", "low": "dim"}
+
+
+def show_findings(console: Console, findings: Sequence[Finding]) -> None:
+    """Print what a release as a whole gives away, and what to do about it."""
+    if not findings:
+        return
+    console.print("  what all released columns give away together")
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for finding in findings:
+        mark = Text("accepted" if finding.accepted else finding.severity, _SEVERITY[finding.severity])
+        table.add_row(Text("   ") + mark, Text(f"{finding.message} [{finding.id}]"))
+        then = f"accepted: {finding.accepted}" if finding.accepted else finding.remedy
+        table.add_row("", Text(then, "dim"))
+    console.print(table)
+    console.print()
+
+
 def show_verification(console: Console, source: str, found: Verification) -> None:
     """Print what an outsider finds in a release."""
     verdict = Text("holds", "bold green") if found.holds else Text("does not hold", "bold red")
-    size = f"{_count(found.rows, 'row', 'rows')} in {_classes(found)}"
+    people = "" if found.people is None else f" of {_format_count(found.people, 'person', 'people')}"
+    size = f"{_format_count(found.rows, 'row', 'rows')}{people} in {_format_classes(found)}"
     console.print(Text.assemble(f"{source}: the goal ", verdict, f"; {size}"), soft_wrap=True)
     console.print()
-    console.print(indented(models_table(found.models)))
+    console.print(indent_block(models_table(found.models)))
+    for note in found.notes:
+        console.print()
+        console.print(indent_block(Text(note, "yellow")))
+    if found.findings:
+        console.print()
+    show_findings(console, found.findings)
 
 
 def show_applied(console: Console, source: str, applied: Applied, output: Path | None) -> None:
     """Print what became of later rows."""
     kept, gone = applied.rows - applied.suppressed_rows, applied.suppressed_rows
     console.print(f"{source}: {kept:,} of {applied.rows:,} rows fit the classes", soft_wrap=True)
+    # Suppressed rows have two reasons, which call for different remedies.
     if gone > applied.broken:
         console.print(f"  suppressed because no class stands for them: {gone - applied.broken:,}")
     for name, values in applied.uncovered.items():
@@ -79,31 +113,34 @@ def show_applied(console: Console, source: str, applied: Applied, output: Path |
     if applied.broken:
         console.print(f"  suppressed because they would have broken the goal: {applied.broken:,}")
     console.print()
-    console.print(indented(models_table(applied.verification.models)))
+    console.print(indent_block(models_table(applied.verification.models)))
+    console.print()
+    show_findings(console, applied.verification.findings)
     if output is not None:
-        console.print(f"\nwrote {output}", soft_wrap=True)
+        console.print(f"wrote {output}", soft_wrap=True)
 
 
 def show_checks(console: Console, page: str, checks: Sequence[Check]) -> None:
     """Print how what a page states compares with the release."""
     if not checks:
         return
-    same = all(check.same for check in checks)
+    same = all(check.is_same for check in checks)
     verdict = Text("is about this release", "bold green") if same else Text("does not fit", "bold red")
     console.print()
     console.print(Text.assemble(f"{page}: the report ", verdict), soft_wrap=True)
     console.print()
     table = plain_table("", "stated", "found", "")
     for check in checks:
-        mark = Text("✓ same", "green") if check.same else Text("✗ different", "red")
+        mark = Text("✓ same", "green") if check.is_same else Text("✗ different", "red")
         table.add_row(
-            Text(check.what), *(Text(_stated(value)) for value in (check.stated, check.found)), mark
+            Text(check.what), *(Text(_format_figure(value)) for value in (check.stated, check.found)), mark
         )
-    console.print(indented(table))
+    console.print(indent_block(table))
 
 
-def _stated(value: object) -> str:
+def _format_figure(value: object) -> str:
     """A figure or, shortened, a checksum."""
+    # Dictionaries are parameters of models with several figures, such as SafePub.
     if isinstance(value, int | float | dict):
         return achieved_text(value)
     return "none" if value is None else f"{str(value)[:16]}..."
@@ -123,25 +160,31 @@ def columns_table(report: Report) -> Table:
     """The loss of every quasi-identifier, or of those that lost most where there are very many."""
     table = plain_table("column", "type", "values", "lost", "")
     table.columns[2].justify = table.columns[3].justify = "right"
-    shown = _costliest(report)
+    shown = _find_costliest_columns(report)
     for name in shown:
         column = report.columns[name]
+        # With a hierarchy the type of the values no longer decides how they are generalised.
         kind = "tree" if column["kind"] == "tree" else column["type"]
-        table.add_row(Text(name), kind, f"{column['values']:,}", percent(column["ncp"]), bar(column["ncp"]))
+        table.add_row(
+            Text(name), kind, f"{column['values']:,}", format_percent(column["ncp"]), draw_bar(column["ncp"])
+        )
     if rest := len(report.columns) - len(shown):
         table.add_row(Text(f"{rest} that lost less", "dim"))
-    table.add_row(Text("all columns", "bold"), "", "", Text(percent(report.ncp), "bold"), bar(report.ncp))
+    table.add_row(
+        Text("all columns", "bold"), "", "", Text(format_percent(report.ncp), "bold"), draw_bar(report.ncp)
+    )
     return table
 
 
-def _costliest(report: Report) -> list[str]:
+def _find_costliest_columns(report: Report) -> list[str]:
     """The columns that lost most, in the order of the table."""
     by_loss = sorted(report.columns, key=lambda name: report.columns[name]["ncp"], reverse=True)
     return [name for name in report.columns if name in set(by_loss[:_MOST_COLUMNS])]
 
 
-def bar(share: float, width: int = 24) -> Text:
+def draw_bar(share: float, width: int = 24) -> Text:
     """A share as a bar."""
+    # A cell of the terminal can be filled by eighths.
     eighths = round(max(0.0, min(1.0, share)) * width * 8)
     blocks = "█" * (eighths // 8) + ("", *"▏▎▍▌▋▊▉")[eighths % 8]
     return Text(blocks, "cyan")
@@ -153,40 +196,53 @@ def seconds_line(seconds: Mapping[str, float]) -> str:
     return f"{seconds.get('total', 0.0):.2f} seconds: {steps}"
 
 
-def _item(mark: str, text: str, style: str) -> Table:
+def _format_item(mark: str, text: str, style: str) -> Table:
     """A line with a mark before it; where it is too long for one, the others start under the first."""
     table = Table.grid(padding=(0, 1))
     table.add_row(Text(mark, style), Text(text, style if mark.isspace() else ""))
     return table
 
 
-def _headline(report: Report) -> Text:
+def _format_headline(report: Report) -> Text:
     gone = [
         f"{count:,} {what}"
         for count, what in ((report.dropped_rows, "dropped"), (report.suppressed_rows, "suppressed"))
         if count
     ]
     left_out = f" ({', '.join(gone)})" if gone else ""
+    if report.rows is None:
+        rows = " row" if report.released_rows == 1 else " rows"
+    else:
+        rows = f" of {_format_count(report.rows, 'row', 'rows')}"
     return Text.assemble(
         (f"{report.released_rows:,}", "bold"),
-        f" of {_count(report.rows, 'row', 'rows')} released{left_out} in {_classes(report)}; ",
-        (percent(report.ncp), "bold"),
-        f" of the detail lost{_other_loss(report)} ({_call(report.algorithm)})",
+        f"{rows} released{left_out} in {_format_classes(report)}; ",
+        (format_percent(report.ncp), "bold"),
+        f" of the detail lost{_other_loss(report)} ({_format_algorithm(report.algorithm)})",
     )
 
 
-def _count(number: int, one: str, many: str) -> str:
+def _format_warning(report: Report) -> Text:
+    """What a reader has to know before anything else: the goal holds, and that is not enough."""
+    # Findings come with the most severe first; what follows a semicolon is detail.
+    first = report.open_findings[0].message.partition(";")[0]
+    return Text(f"The goal holds, but {first}: read the findings before you give this away.", "bold red")
+
+
+def _format_count(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def _classes(found: Report | Verification) -> str:
-    return f"{_count(found.classes, 'class', 'classes')}, the smallest of {found.smallest_class:,}"
+def _format_classes(found: Report | Verification) -> str:
+    smallest = found.smallest_class
+    size = f"{smallest:,}" if found.people is None else _format_count(smallest, "person", "people")
+    return f"{_format_count(found.classes, 'class', 'classes')}, the smallest of {size}"
 
 
 def _other_loss(report: Report) -> str:
     return "" if report.loss["name"] == "ncp" else f", {report.loss['name']} {report.loss['value']:.4f}"
 
 
-def _call(algorithm: Mapping[str, Any]) -> str:
+def _format_algorithm(algorithm: Mapping[str, Any]) -> str:
     parameters = ", ".join(f"{key} {value}" for key, value in algorithm["parameters"].items())
     return f"{algorithm['name']}{': ' + parameters if parameters else ''}"

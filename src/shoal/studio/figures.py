@@ -1,7 +1,8 @@
 """What a run has to show, as plain values: counted by the process that made it, drawn by the page.
 
-`figures` is stored in ``result.json`` and comes back as ``Run.figures``. Whatever `steps/explore.py` draws
-and is not in the report is counted here, where table, recoding and release are at hand.
+What `build_figures` returns is stored in ``result.json`` and comes back as ``Run.figures``. All that
+`steps/explore.py` draws and that is not in the report is counted here, where table, recoding and
+release are in memory.
 """
 
 from __future__ import annotations
@@ -9,16 +10,16 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from shoal.run import Release
-from shoal.studio.insight import explored
+from shoal.engines.release import Release
+from shoal.studio.insight import build_explore_figures
 
 
-def figures(release: Release) -> dict[str, Any]:
+def build_figures(release: Release) -> dict[str, Any]:
     """Risks before and after, and what Explore shows."""
     evidence = release.report.evidence
     assert evidence is not None
     return {
-        "before": asdict(evidence.before.risk()),
-        "after": asdict(evidence.after.risk()),
-        "explore": explored(release),
+        "before": None if evidence.released_only else asdict(evidence.sizes_before.compute_risk()),
+        "after": asdict(evidence.sizes_after.compute_risk()),
+        "explore": build_explore_figures(release),
     }

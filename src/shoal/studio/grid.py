@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 from nicegui.element import Element
 
-from shoal.studio.insight import Recoded, Side, parse_source
+from shoal.studio.insight import RecodedRows, Side, parse_source
 from shoal.studio.running import Run
-from shoal.studio.state import Workspace
-from shoal.table import Table, as_text
-from shoal.table.frames import unpatterned
+from shoal.studio.state import StudioWorkspace
+from shoal.table import Table, to_strings
+from shoal.table.frames import use_safe_name
 
-_MOST_ROWS, _LONGEST = 200, 120
+_MOST_ROWS, _LONGEST = 200, 120  # rows of one answer, characters of one cell
 
 
 class Grid(Element, component="grid.js"):
@@ -28,16 +28,16 @@ class Grid(Element, component="grid.js"):
         Parameters
         ----------
         source : str
-            What `page_of` knows the table by.
+            What `fetch_rows` knows the table by.
         rows : int
             How many there are.
         heads : list of dict
             One per column: ``name``, and if known ``type``, ``missing``, ``values``, ``bars``, ``ends``.
         bare : bool
-            Whether the heads have no room for bars.
+            Whether the heads are low and show no bars.
         """
         super().__init__()
-        self._props["source"] = f"/rows/{source}"
+        self._props["source"] = f"rows/{source}"
         self._props["rows"] = rows
         self._props["heads"] = heads
         self._props["height"] = height
@@ -49,37 +49,41 @@ class Grid(Element, component="grid.js"):
         self.update()
 
 
-def page_of(workspace: Workspace, which: str, start: int, count: int) -> dict[str, Any]:
+def fetch_rows(workspace: StudioWorkspace, which: str, start: int, count: int) -> dict[str, Any]:
     """Some rows of a table that is open, as texts; None for what is missing."""
     source, of_run = workspace.source, parse_source(which)
     if source is not None and which == "table":
-        return cells(source.table.frame, start, count)
-    run = None if of_run is None else workspace.run(of_run[0])
+        return slice_frame(source.table.frame, start, count)
+    # An unknown number gives the last run that is done, so the number is compared again below.
+    run = None if of_run is None else workspace.find_run(of_run[0])
     if source is None or of_run is None or run is None or run.number != of_run[0] or run.state != "done":
         return {"start": 0, "rows": []}
-    return _recoded(source.table, run, of_run[1], of_run[2], start, count)
+    return _slice_recoded_rows(source.table, run, of_run[1], of_run[2], start, count)
 
 
-def _recoded(table: Table, run: Run, side: Side, grouped: bool, start: int, count: int) -> dict[str, Any]:
+def _slice_recoded_rows(
+    table: Table, run: Run, side: Side, grouped: bool, start: int, count: int
+) -> dict[str, Any]:
     """Some rows of a run, with how much each cell lost."""
-    found = Recoded.read(run.folder)
+    found = RecodedRows.from_folder(run.folder)
+    # A request can ask for anything; what it gets stays inside the table.
     start = min(max(start, 0), max(found.rows - 1, 0))
     end = min(start + min(max(count, 0), _MOST_ROWS), found.rows)
-    at = found.grouped[start:end] if grouped else np.arange(start, end)
+    at = found.grouped[start:end] if grouped else np.arange(start, end)  # among released rows
     shown = shown_columns(table, run)
-    columns, tints = found.part(table, (run.recipe.quasi, shown), side, at)
+    columns, tints = found.select_rows(table, (run.recipe.quasi, shown), side, at)
     texts = [column.str.slice(0, _LONGEST).to_list() for column in columns]
     return {"start": start, "rows": [list(row) for row in zip(*texts, strict=True)], "tints": tints}
 
 
 def shown_columns(table: Table, run: Run) -> tuple[str, ...]:
     """The columns that a run has released, in the order of the table."""
-    return tuple(name for name in table.names if name not in run.recipe.identifier)
+    return tuple(name for name in table.names if name not in (*run.recipe.identifier, run.recipe.person))
 
 
-def cells(frame: pl.DataFrame, start: int, count: int) -> dict[str, Any]:
+def slice_frame(frame: pl.DataFrame, start: int, count: int) -> dict[str, Any]:
     """Some rows of a frame, long texts cut short."""
     start = min(max(start, 0), max(frame.height - 1, 0))
     part = frame.slice(start, min(max(count, 0), _MOST_ROWS))
-    columns = [as_text(unpatterned(series)).str.slice(0, _LONGEST).to_list() for series in part]
+    columns = [to_strings(use_safe_name(series)).str.slice(0, _LONGEST).to_list() for series in part]
     return {"start": start, "rows": [list(row) for row in zip(*columns, strict=True)]}

@@ -1,7 +1,7 @@
-"""The workshop for hierarchies: see, build, group, import and export.
+"""The dialog for hierarchies: see, build, group, import and export.
 
 `open_dialog` is called by the step Describe for a column; it changes ``workspace.trees[column]`` and then
-calls ``page.changed()``. What is being made is a `Draft`, which this file only draws.
+calls ``page.mark_changed()``. What is being made is a `HierarchyDraft`, which this file only draws.
 """
 
 from __future__ import annotations
@@ -17,24 +17,26 @@ from nicegui import events, ui
 from nicegui.context import context
 from nicegui.element import Element
 
-from shoal.building import grow, value_rows
+from shoal.codespace.building import build_from_table, count_value_rows
 from shoal.errors import ShoalError
-from shoal.hierarchies import BUILDERS, READY, Hierarchy
-from shoal.hierarchies.formats import FORMATS
-from shoal.hierarchies.sources import list_source
-from shoal.parameters import describe, name_of
 from shoal.studio import theme
-from shoal.studio.drafting import AT_ONCE, MOST_EDITED, Draft, Look, Path
 from shoal.studio.page import Page
+from shoal.studio.recipe_draft import AT_ONCE, MOST_EDITED, HierarchyDraft, Path, TreeSummary
+from shoal.studio.uploader import draw_uploader
+from shoal.support.filenames import file_names
+from shoal.support.parameters import describe_parameters, name_of
+from shoal.table.hierarchies import BUILDERS, READY, Hierarchy
+from shoal.table.hierarchies.formats import FORMATS
+from shoal.table.hierarchies.sources import list_source
 
-_LIMIT = 50_000_000
+_LIMIT = 50_000_000  # bytes of a file with a hierarchy
 _KINDS = ".csv,.tsv,.toml,.tree,.txt"
 _WRITTEN = {"CSV (ARX)": ("arx", "csv"), "TOML": ("toml", "toml"), "Outline": ("outline", "tree")}
 _MOST_PROBLEMS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class BuildMethod:
     """A way to make a hierarchy, in plain words."""
 
     name: str
@@ -43,27 +45,32 @@ class Way:
     """Parameters of the builder: what the page calls each, and an example."""
 
 
-WAYS: dict[str, Way] = {
-    "auto": Way("What suits the column", "Shoal looks at the values and chooses."),
-    "hand": Way("Groups by hand", "Begin with the bare values, and put them into groups of your own."),
-    "ready": Way("Ready-made", "Countries, ages, education and the like; they come with Shoal."),
-    "file": Way("From a file", "A hierarchy that you have: CSV of ARX or anjana, TOML, an outline, domains."),
-    "intervals": Way(
+# The names of BUILDERS, and four that are no builders: auto, hand, ready and file.
+WAYS: dict[str, BuildMethod] = {
+    "auto": BuildMethod("What suits the column", "Shoal looks at the values and chooses."),
+    "hand": BuildMethod(
+        "Groups by hand", "Begin with the bare values, and put them into groups of your own."
+    ),
+    "ready": BuildMethod("Ready-made", "Countries, ages, education and the like; they come with Shoal."),
+    "file": BuildMethod(
+        "From a file", "A hierarchy that you have: CSV of ARX or anjana, TOML, an outline, domains."
+    ),
+    "intervals": BuildMethod(
         "Intervals",
         "Numbers in ranges of equal width, wider on each level.",
         {"widths": ("Widths, narrowest first", "5, 10, 20"), "start": ("A range begins at", "0")},
     ),
-    "boundaries": Way(
+    "boundaries": BuildMethod(
         "Intervals between limits",
         "Numbers in ranges between the limits that you name.",
         {"boundaries": ("Limits", "18, 30, 65"), "factor": ("Ranges that become one above", "2")},
     ),
-    "quantiles": Way(
+    "quantiles": BuildMethod(
         "Intervals with as many rows",
         "Numbers in ranges that hold about equally many rows.",
         {"parts": ("How many ranges", "8"), "factor": ("Ranges that become one above", "2")},
     ),
-    "mask": Way(
+    "mask": BuildMethod(
         "Prefixes",
         "Codes of which less and less is shown: 10115, 101**, 1****.",
         {
@@ -72,22 +79,22 @@ WAYS: dict[str, Way] = {
             "character": ("Shown instead", "*"),
         },
     ),
-    "dates": Way(
+    "dates": BuildMethod(
         "Dates",
         "Days in months, quarters, years and decades.",
         {"spans": ("Spans, shortest first", "month, quarter, year, decade")},
     ),
-    "order": Way(
+    "order": BuildMethod(
         "Neighbours together",
         "Values in their order, neighbours put together again and again.",
         {"sizes": ("How many become one", "2")},
     ),
-    "frequency": Way(
+    "frequency": BuildMethod(
         "Rare values together",
         "Values that few rows have become one group; the others stay.",
         {"below": ("Rare is below this share", "0.01, 0.05")},
     ),
-    "learned": Way(
+    "learned": BuildMethod(
         "Learned from the table",
         "Values together that go with the same values of other columns.",
         {"groups": ("Groups on each level", "8, 4, 2")},
@@ -95,18 +102,18 @@ WAYS: dict[str, Way] = {
 }
 
 
-class TreeBox(Element, component="tree.js"):
+class TreeElement(Element, component="tree.js"):
     """A tree; only what is open of it is sent."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: HierarchyDraft) -> None:
         super().__init__()
         self._props["label"] = f"Hierarchy of {draft.column}"
-        self.show(draft)
+        self.show_draft(draft)
 
-    def show(self, draft: Draft) -> None:
+    def show_draft(self, draft: HierarchyDraft) -> None:
         """Draw what has changed; the line with the cursor keeps it."""
-        self._props["lines"] = draft.lines()
-        self._props["editable"] = draft.editable
+        self._props["lines"] = draft.list_lines()
+        self._props["editable"] = draft.is_editable
         self.update()
 
 
@@ -114,18 +121,18 @@ def open_dialog(page: Page, column: str) -> None:
     """Show the hierarchy of a column, to be changed."""
     # Not in the part of the page that other tabs and counts draw anew.
     with context.client.content, ui.dialog().props("persistent") as dialog:
-        Workshop(page, column, dialog).show()
+        HierarchyDialog(page, column, dialog).draw_dialog()
     dialog.props["aria-label"] = f"Hierarchy of {column}"
     dialog.on("hide", dialog.delete)
     dialog.open()
 
 
-class Workshop:
+class HierarchyDialog:
     """The dialog."""
 
     def __init__(self, page: Page, column: str, dialog: ui.dialog) -> None:
         self.page, self.column, self.dialog = page, column, dialog
-        self.draft = Draft(column, {})
+        self.draft = HierarchyDraft(column, {})
         self.way = ""
         self.said: dict[str, dict[str, str]] = {}
         """The parameters of each way, as typed."""
@@ -133,9 +140,9 @@ class Workshop:
         self.target = ""
         self.error = ""
         self.busy = True
-        self._asked = 0
+        self._asked = 0  # counts requests, so that only the last one is used
 
-    def show(self) -> None:
+    def draw_dialog(self) -> None:
         """Draw it, and count the values of the column."""
         with ui.card().classes("workshop"):
             with theme.box("workshop-head"):
@@ -150,36 +157,38 @@ class Workshop:
                 close.props('aria-label="Close without a change"')
             with theme.box("workshop-body"):
                 with theme.box("workshop-side"):
-                    self.sidebar = ui.refreshable(self._sidebar)
+                    # Three parts, redrawn separately: an input keeps the cursor.
+                    self.sidebar = ui.refreshable(self._draw_sidebar)
                     self.sidebar()
                 with theme.box("workshop-main"):
-                    self.main = ui.refreshable(self._main)
+                    self.main = ui.refreshable(self._draw_main)
                     self.main()
             with theme.box("workshop-foot"):
-                self.foot = ui.refreshable(self._foot)
+                self.foot = ui.refreshable(self._draw_footer)
                 self.foot()
-        ui.timer(0.01, self._begin, once=True)
+        # The dialog opens at once; counting the values of a long column takes a while.
+        ui.timer(0.01, self._load_values, once=True)
 
-    async def _begin(self) -> None:
+    async def _load_values(self) -> None:
         source = self.page.workspace.source
         assert source is not None
-        counts = await asyncio.to_thread(value_rows, source.table, self.column)
-        self.draft = Draft(self.column, counts)
+        counts = await asyncio.to_thread(count_value_rows, source.table, self.column)
+        self.draft = HierarchyDraft(self.column, counts)
         tree = self.page.workspace.trees.get(self.column)
         if tree is None:
             self.way = "auto"
             self.sidebar.refresh()
-            await self._build()
+            await self._build_hierarchy()
             return
-        look = await asyncio.to_thread(Look.at, tree, counts)
-        self.draft.take(tree, look)
+        look = await asyncio.to_thread(TreeSummary.from_counts, tree, counts)
+        self.draft.replace_tree(tree, look)
         self.busy = False
         for part in (self.sidebar, self.main, self.foot):
             part.refresh()
 
     # How it is made.
 
-    def _sidebar(self) -> None:
+    def _draw_sidebar(self) -> None:
         ways = {key: way.name for key, way in WAYS.items()}
         label = "How to make one" if self.draft.tree is None else "Make another"
         ui.select(ways, value=self.way or None, label=label, on_change=self._choose_way).props(
@@ -193,104 +202,103 @@ class Workshop:
         way = WAYS[self.way]
         theme.text(way.words, "soft small")
         if self.way == "ready":
-            self._ready()
+            self._draw_ready_made()
         elif self.way == "file":
-            self._upload()
+            self._draw_upload()
         for name, (words, example) in way.dials.items():
-            self._dial(name, words, example)
+            self._draw_parameter(name, words, example)
         if self.way == "learned":
-            self._target()
+            self._draw_target()
 
     async def _choose_way(self, event: events.ValueChangeEventArguments[str]) -> None:
         self.way = event.value
         self.sidebar.refresh()
-        await self._build()
+        await self._build_hierarchy()
 
-    def _dial(self, name: str, words: str, example: str) -> None:
+    def _draw_parameter(self, name: str, words: str, example: str) -> None:
         said = self.said.setdefault(self.way, {})
 
-        async def turn(event: events.ValueChangeEventArguments[str | None]) -> None:
+        async def set_parameter(event: events.ValueChangeEventArguments[str | None]) -> None:
             said[name] = event.value or ""
-            await self._build()
+            await self._build_hierarchy()
 
-        ui.input(words, value=said.get(name, ""), placeholder=f"for example {example}", on_change=turn).props(
-            "outlined dense stack-label debounce=400"
-        )
+        ui.input(
+            words, value=said.get(name, ""), placeholder=f"for example {example}", on_change=set_parameter
+        ).props("outlined dense stack-label debounce=400")
 
-    def _target(self) -> None:
+    def _draw_target(self) -> None:
         assert self.page.workspace.source is not None
         names = [name for name in self.page.workspace.source.table.names if name != self.column]
 
-        async def turn(event: events.ValueChangeEventArguments[str]) -> None:
+        async def set_target(event: events.ValueChangeEventArguments[str]) -> None:
             self.target = event.value
-            await self._build()
+            await self._build_hierarchy()
 
         options = {"": "all other columns", **{name: name for name in names}}
-        ui.select(options, value=self.target, label="What they go with", on_change=turn).props(
+        ui.select(options, value=self.target, label="What they go with", on_change=set_target).props(
             "outlined dense options-dense"
         )
 
-    def _ready(self) -> None:
-        async def turn(event: events.ValueChangeEventArguments[str]) -> None:
+    def _draw_ready_made(self) -> None:
+        async def set_ready_made(event: events.ValueChangeEventArguments[str]) -> None:
             self.ready = event.value
             self.sidebar.refresh()
-            await self._build()
+            await self._build_hierarchy()
 
         ui.select(
-            {name: f"@{name}" for name in READY}, value=self.ready, label="Which", on_change=turn
+            {name: f"@{name}" for name in READY}, value=self.ready, label="Which", on_change=set_ready_made
         ).props("outlined dense options-dense")
         theme.text(READY[self.ready].description, "soft small")
 
-    def _upload(self) -> None:
-        async def uploaded(event: events.UploadEventArguments) -> None:
-            path = self.page.workspace.place(event.file.name)
-            await event.file.save(path)
-            await self._try(partial(self._read, path))
+    def _draw_upload(self) -> None:
+        async def read_upload(path: File) -> None:
+            await self._run_in_thread(partial(self._read_file, path))
 
-        ui.upload(
-            label="Drop a file here, or choose one with +",
-            auto_upload=True,
-            max_file_size=_LIMIT,
-            on_upload=uploaded,
-            on_rejected=lambda: ui.notify(
-                "This file is larger than 50 MB, or of another kind.", type="negative"
-            ),
-        ).props(f"flat accept={_KINDS}").classes("drop")
+        draw_uploader(
+            self.page.workspace, read_upload, "Drop a file here, or choose one with +", _KINDS, _LIMIT
+        )
 
-    def _read(self, path: File) -> Callable[[], None]:
-        """Read a file; what errors call it is what the user calls it."""
+    def _read_file(self, path: File) -> Callable[[], None]:
+        """Read a file, and remove it; what errors call it is what the user calls it."""
         try:
             listing = list_source(path, self.column)
-            self.draft.read(listing)
+            self.draft.read_listing(listing)
         except ShoalError as error:
+            # The folder of an upload means nothing to the user.
             raise type(error)(str(error).replace(f"{path.parent}/", "")) from error
-        return lambda: None
+        finally:
+            self.page.workspace.uploads.remove_file(path)
+        return lambda: None  # the draft has the rows already
 
-    async def _build(self) -> None:
+    async def _build_hierarchy(self) -> None:
         """Make what is asked for, in a thread; only the last wish counts."""
-        if self.way == "file":
+        if self.way == "file":  # nothing to build until a file is there
             return
         if self.way == "hand":
-            await self._try(lambda: self.draft.ungrouped)
+            await self._run_in_thread(lambda: self.draft.start_ungrouped)
         elif self.way == "ready":
             listing = partial(list_source, f"@{self.ready}")
-            await self._try(lambda: partial(self.draft.read, listing()))
+            await self._run_in_thread(lambda: partial(self.draft.read_listing, listing()))
         else:
             said = {key: value for key, value in self.said.get(self.way, {}).items() if value.strip()}
-            await self._try(partial(self._grown, self.way, said, self.target))
+            await self._run_in_thread(partial(self._grow_hierarchy, self.way, said, self.target))
 
-    def _grown(self, way: str, said: dict[str, str], target: str) -> Callable[[], None]:
+    def _grow_hierarchy(self, way: str, said: dict[str, str], target: str) -> Callable[[], None]:
         workspace = self.page.workspace
         assert workspace.source is not None
-        bare = replace(workspace.column(self.column), hierarchy=None)
+        # Under the present hierarchy every string would count as a value, damaged ones as well.
+        bare = replace(workspace.build_column(self.column), hierarchy=None)
         goes_with = target if way == "learned" and target else None
-        built = grow(workspace.source.table, bare, way, said, goes_with)
-        look = Look.at(built.hierarchy, self.draft.counts)
-        return partial(self._built, look, name_of(BUILDERS, built.builder), describe(built.builder))
+        built = build_from_table(workspace.source.table, bare, way, said, goes_with)
+        # Still in the thread, since a large tree takes a while here, too.
+        look = TreeSummary.from_counts(built.hierarchy, self.draft.counts)
+        return partial(
+            self._store_built_tree, look, name_of(BUILDERS, built.builder), describe_parameters(built.builder)
+        )
 
-    def _built(self, look: Look, method: str, parameters: dict[str, Any]) -> None:
+    def _store_built_tree(self, look: TreeSummary, method: str, parameters: dict[str, Any]) -> None:
         """Take what was built; what was chosen by itself is named, so that it can be changed."""
-        self.draft.take(look.tree, look)
+        self.draft.replace_tree(look.tree, look)
         if self.way == "auto":
             self.way = method
             texts = {
@@ -300,12 +308,13 @@ class Workshop:
             self.said[method] = {key: text for key, text in texts.items() if key in WAYS[method].dials}
             self.sidebar.refresh()
 
-    async def _try(self, work: Callable[[], Callable[[], object]]) -> None:
+    async def _run_in_thread(self, work: Callable[[], Callable[[], object]]) -> None:
         """Do something that may fail in a thread, and use what it gives unless something newer was asked."""
         self._asked += 1
         asked, self.error, self.busy = self._asked, "", True
         self.foot.refresh()
         try:
+            # The thread only prepares: `read_upload` changes the page, so it runs on the event loop.
             use = await asyncio.to_thread(work)
             if asked == self._asked:
                 use()
@@ -318,13 +327,13 @@ class Workshop:
 
     # What it looks like.
 
-    def _main(self) -> None:
+    def _draw_main(self) -> None:
         if self.error:
             theme.note(self.error, "bad")
         draft = self.draft
         if draft.problems:
-            self._problems()
-        elif warning := draft.warning():
+            self._draw_problems()
+        elif warning := draft.describe_uncovered():
             theme.note(warning, "warn")
         if draft.tree is None:
             if self.busy:
@@ -332,19 +341,19 @@ class Workshop:
                     ui.spinner(size="24px")
                     theme.text("Looking at the values", "strong", role="status")
             return
-        self.preview = ui.refreshable(self._preview)
+        self.preview = ui.refreshable(self._draw_preview)
         self.preview()
         theme.text("The tree", "", "h3").style("margin-top: 14px")
-        self.tools = ui.refreshable(self._tools)
+        self.tools = ui.refreshable(self._draw_tools)
         self.tools()
         with theme.box("tree-frame"):
-            self.tree = tree = TreeBox(draft)
-        tree.on("toggle", lambda event: self._toggle(_path(event.args)))
-        tree.on("more", lambda event: self._more(_path(event.args)))
-        tree.on("mark", lambda event: self._mark(_path(event.args)))
-        tree.on("drop", lambda event: self._drop(event.args))
+            self.tree = tree = TreeElement(draft)
+        tree.on("toggle", lambda event: self._toggle_node(_parse_path(event.args)))
+        tree.on("more", lambda event: self._show_more(_parse_path(event.args)))
+        tree.on("mark", lambda event: self._mark_node(_parse_path(event.args)))
+        tree.on("drop", lambda event: self._drop_nodes(event.args))
 
-    def _problems(self) -> None:
+    def _draw_problems(self) -> None:
         draft = self.draft
         usable = draft.tree is not None
         with theme.box("note warn problems", role="alert"):
@@ -357,16 +366,16 @@ class Workshop:
                 if many > _MOST_PROBLEMS:
                     theme.text(f"and {many - _MOST_PROBLEMS:,} more", "small soft")
                 with theme.box("rowed"):
-                    theme.button("Put all of this right", self._fix, "outline", icon="build")
+                    theme.button("Put all of this right", self._fix_problems, "outline", icon="build")
                     if usable:
                         theme.text("or use it as it is.", "small")
 
-    def _fix(self) -> None:
-        self.draft.fix()
+    def _fix_problems(self) -> None:
+        self.draft.apply_fixes()
         self.main.refresh()
         self.foot.refresh()
 
-    def _preview(self) -> None:
+    def _draw_preview(self) -> None:
         tree = self.draft.tree
         assert tree is not None
         theme.text("What values become", "", "h3")
@@ -374,14 +383,14 @@ class Workshop:
         for level, names in enumerate(tree.names[1:], start=1):
             heads.append(f"level {level} · {len(names):,} groups" if level < tree.height else "all")
         with theme.box("preview"):
-            theme.table(heads, self.draft.look().samples)
-        if unused := self.draft.look().unused:
+            theme.draw_table(heads, self.draft.get_summary().samples)
+        if unused := self.draft.get_summary().unused:
             theme.text(f"{unused:,} values of the hierarchy do not occur in the column.", "soft small")
 
-    def _tools(self) -> None:
+    def _draw_tools(self) -> None:
         """What can be done with the marked nodes, without dragging them."""
         draft = self.draft
-        if not draft.editable:
+        if not draft.is_editable:
             told = f"More than {MOST_EDITED:,} values: to be looked at, not to be regrouped by hand."
             theme.text(told, "soft small")
             return
@@ -392,27 +401,29 @@ class Workshop:
         with theme.box("tree-tools"):
             theme.text(f"{marked:,} marked", "small strong", role="status")
             name = ui.input("Name of a new group").props("outlined dense")
-            theme.button("Make the group", lambda: self._edit(self._group, name.value), "outline")
+            theme.button(
+                "Make the group", lambda: self._apply_edit(self._group_marked, name.value), "outline"
+            )
             groups = {(): draft.tree.root if draft.tree else "*"} | {
-                p: " / ".join(p) for p in draft.view().groups()
+                p: " / ".join(p) for p in draft.get_view().list_groups()
             }
             into = ui.select(groups, label="Put into", with_input=len(groups) > 12).props(
                 "outlined dense options-dense"
             )
-            theme.button("Move", lambda: self._edit(self._move, into.value), "outline")
+            theme.button("Move", lambda: self._apply_edit(self._move_marked, into.value), "outline")
             if marked == 1:
                 (path,) = draft.chosen
-                theme.button("Rename", lambda: self._edit(draft.rename, path, name.value), "flat")
-                theme.button("Take apart", lambda: self._edit(draft.dissolve, path), "flat")
+                theme.button("Rename", lambda: self._apply_edit(draft.rename_group, path, name.value), "flat")
+                theme.button("Take apart", lambda: self._apply_edit(draft.dissolve_group, path), "flat")
 
-    def _group(self, name: str | None) -> None:
-        self.draft.group(sorted(self.draft.chosen), name or "")
+    def _group_marked(self, name: str | None) -> None:
+        self.draft.group_nodes(sorted(self.draft.chosen), name or "")
 
-    def _move(self, into: Path | None) -> None:
+    def _move_marked(self, into: Path | None) -> None:
         if into is not None:
-            self.draft.move(sorted(self.draft.chosen), into)
+            self.draft.move_nodes(sorted(self.draft.chosen), into)
 
-    def _edit(self, what: Callable[..., None], *arguments: Any) -> None:
+    def _apply_edit(self, what: Callable[..., None], *arguments: Any) -> None:
         try:
             what(*arguments)
         except ShoalError as error:
@@ -420,64 +431,68 @@ class Workshop:
             return
         self.preview.refresh()
         self.tools.refresh()
-        self.tree.show(self.draft)
-        self.tree.run_method("settle")
+        self.tree.show_draft(self.draft)
+        self.tree.run_method("settle")  # the button has taken the focus from the tree
 
-    def _toggle(self, path: Path) -> None:
+    def _toggle_node(self, path: Path) -> None:
         self.draft.open ^= {path}
-        self.tree.show(self.draft)
+        self.tree.show_draft(self.draft)
 
-    def _more(self, path: Path) -> None:
+    def _show_more(self, path: Path) -> None:
         self.draft.more[path] = self.draft.more.get(path, AT_ONCE) + 4 * AT_ONCE
-        self.tree.show(self.draft)
+        self.tree.show_draft(self.draft)
 
-    def _mark(self, path: Path) -> None:
+    def _mark_node(self, path: Path) -> None:
         self.draft.chosen ^= {path}
         self.tools.refresh()
-        self.tree.show(self.draft)
+        self.tree.show_draft(self.draft)
 
-    def _drop(self, dropped: dict[str, Any]) -> None:
-        paths, into = [_path(each) for each in dropped["paths"]], _path(dropped["into"])
+    def _drop_nodes(self, dropped: dict[str, Any]) -> None:
+        paths, into = [_parse_path(each) for each in dropped["paths"]], _parse_path(dropped["into"])
+        # An empty group is only a name in the draft: its first nodes make it a group of the tree.
         if dropped["empty"]:
-            self._edit(self.draft.group, paths, into[0])
+            self._apply_edit(self.draft.group_nodes, paths, into[0])
         else:
-            self._edit(self.draft.move, paths, into)
+            self._apply_edit(self.draft.move_nodes, paths, into)
 
     # The end.
 
-    def _foot(self) -> None:
+    def _draw_footer(self) -> None:
         tree = self.draft.tree
         with theme.box("rowed"):
-            theme.button("No hierarchy", lambda: self._use(None), "flat", icon="delete").tooltip(
+            theme.button("No hierarchy", lambda: self._use_tree(None), "flat", icon="delete").tooltip(
                 "Numbers and dates are then put into ranges, other values into sets"
             )
             for label, (format, suffix) in _WRITTEN.items():
-                save = theme.button(label, partial(self._export, format, suffix), "flat", icon="download")
+                save = theme.button(
+                    label, partial(self._export_file, format, suffix), "flat", icon="download"
+                )
                 save.set_enabled(tree is not None)
                 save.props(f'aria-label="Save as {label}"')
         with theme.box("rowed"):
             theme.button("Cancel", self.dialog.close, "flat")
-            use = theme.button("Use this hierarchy", lambda: self._use(self.draft.tree), icon="check")
+            use = theme.button("Use this hierarchy", lambda: self._use_tree(self.draft.tree), icon="check")
             use.set_enabled(tree is not None and not self.busy)
 
-    def _export(self, format: str, suffix: str) -> None:
+    def _export_file(self, format: str, suffix: str) -> None:
         assert self.draft.tree is not None
         try:
             text = FORMATS[format].text(self.column, self.draft.tree)
         except ShoalError as error:
             ui.notify(str(error), type="negative", multi_line=True)
             return
-        ui.download.content(text, f"{self.column}.{suffix}")
+        # Names of columns can hold what no file name may hold, such as a slash.
+        ui.download.content(text, file_names([self.column], f".{suffix}")[self.column])
 
-    def _use(self, tree: Hierarchy | None) -> None:
+    def _use_tree(self, tree: Hierarchy | None) -> None:
         trees = self.page.workspace.trees
         if tree is None:
             trees.pop(self.column, None)
         else:
             trees[self.column] = tree
         self.dialog.close()
-        self.page.changed()
+        self.page.mark_changed()
 
 
-def _path(labels: Any) -> Path:
+def _parse_path(labels: Any) -> Path:
     return tuple(map(str, labels))

@@ -15,74 +15,111 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.engines.release import Release
 from shoal.report.charts import (
     MOST_SENSITIVE,
     closeness_chart,
-    costliest,
     curve_chart,
     distribution_chart,
+    find_costliest_columns,
     levels_chart,
     sizes_chart,
 )
-from shoal.report.tallies import ClassSizes, Evidence, closeness, distributions, levels
-from shoal.report.words import not_covered, summary
-from shoal.run import Release
-from shoal.table import Table, as_text
-from shoal.table.frames import unpatterned
+from shoal.report.prose import list_uncovered_risks, summarize_report
+from shoal.report.statistics import (
+    ClassSizes,
+    Evidence,
+    estimate_distributions,
+    measure_closeness,
+    measure_levels,
+)
+from shoal.table import Table, to_strings
+from shoal.table.frames import use_safe_name
 
 ROWS, CLASSES = "explored-rows.parquet", "explored-classes.parquet"
 
 Side = Literal["both", "after", "before"]
 
 
-def explored(release: Release) -> dict[str, Any]:
+def build_explore_figures(release: Release) -> dict[str, Any]:
     """What there is to say and to draw, as texts and plain values."""
     report, evidence = release.report, release.report.evidence
     assert evidence is not None
-    names = costliest(report)
+    names = find_costliest_columns(report)
+    told = {
+        "summary": summarize_report(report, evidence),
+        "limits": list_uncovered_risks(report, evidence),
+        "sensitive": [],
+    }
+    # safepub: a chart that compares with the original table would break the promise.
+    if evidence.released_only:
+        return told | _build_release_figures(evidence, names)
     return {
-        "summary": summary(report, evidence),
-        "limits": not_covered(report, evidence),
-        "sizes": {"before": _sizes(evidence.before), "after": _sizes(evidence.after)},
-        "classes": sizes_chart(evidence.after),
-        "curve": curve_chart(evidence.before, evidence.after),
-        "levels": levels_chart(list(levels(evidence, names))),
-        "columns": [(each.name, distribution_chart(each)) for each in distributions(evidence, names)],
-        "sensitive": [closeness_chart(closeness(evidence, n)) for n in report.sensitive[:MOST_SENSITIVE]],
+        **told,
+        "sizes": {
+            "before": _list_class_sizes(evidence.sizes_before),
+            "after": _list_class_sizes(evidence.sizes_after),
+        },
+        "classes": sizes_chart(evidence.sizes_after),
+        "curve": curve_chart(evidence.sizes_before, evidence.sizes_after),
+        "levels": levels_chart(list(measure_levels(evidence, names))),
+        "columns": [
+            (each.name, distribution_chart(each)) for each in estimate_distributions(evidence, names)
+        ],
+        "sensitive": [
+            closeness_chart(measure_closeness(evidence, n)) for n in report.sensitive[:MOST_SENSITIVE]
+        ],
     }
 
 
-def _sizes(found: ClassSizes) -> list[list[int]]:
+def _build_release_figures(evidence: Evidence, names: list[str]) -> dict[str, Any]:
+    """What can be drawn without the table; nothing of a release without rows."""
+    rows = evidence.sizes_after.rows
+    columns = estimate_distributions(evidence, names) if rows else ()
+    return {
+        "sizes": {"after": _list_class_sizes(evidence.sizes_after)},
+        "classes": sizes_chart(evidence.sizes_after) if rows else "",
+        "curve": "",
+        "levels": levels_chart(list(measure_levels(evidence, names))) if rows else "",
+        "columns": [(each.name, distribution_chart(each)) for each in columns],
+    }
+
+
+def _list_class_sizes(found: ClassSizes) -> list[list[int]]:
     return [found.size.tolist(), found.classes.tolist()]
 
 
 def write_rows(release: Release, folder: Path) -> None:
-    """Write what became of every row."""
+    """Write what became of every row, unless nobody is to know."""
     evidence = release.report.evidence
     assert evidence is not None
+    if evidence.released_only:
+        return
     recoding, rows = evidence.recoding, evidence.rows
+    # From a row to its distinct row, and from there to its class; -1 is suppressed.
     of_row = recoding.class_of[recoding.table.of_row]
     kept = np.flatnonzero(of_row >= 0)
+    # Rows with missing values may have been dropped before, which shifts the positions.
     row = kept if rows is None else rows[kept]
     frame = pl.DataFrame({"row": row.astype(np.uint32), "class": of_row[kept].astype(np.uint32)})
     frame.write_parquet(folder / ROWS)
-    _classes(evidence).write_parquet(folder / CLASSES)
+    _build_class_table(evidence).write_parquet(folder / CLASSES)
 
 
-def _classes(evidence: Evidence) -> pl.DataFrame:
+def _build_class_table(evidence: Evidence) -> pl.DataFrame:
     """For every class its size, and per quasi-identifier the released text and what it lost, from 0 to 1."""
     recoding, recipe = evidence.recoding, evidence.recipe
     native = tuple(evidence.table.frame.schema[name] for name in recipe.quasi)
-    texts = recoding.values(native, recipe.render)
+    texts = recoding.render_classes(native, recipe.render)
     made = {"size": pl.Series(recoding.size.astype(np.uint32))}
-    for j, (name, cells) in enumerate(zip(recipe.quasi, evidence.cells(), strict=True)):
-        made[f"text {j}"] = as_text(unpatterned(texts[name]))
-        made[f"lost {j}"] = pl.Series(cells.width()[cells.of_class].astype(np.float32))
+    for j, (name, cells) in enumerate(zip(recipe.quasi, evidence.list_released_cells(), strict=True)):
+        made[f"text {j}"] = to_strings(use_safe_name(texts[name]))
+        made[f"lost {j}"] = pl.Series(cells.compute_widths()[cells.of_class].astype(np.float32))
     return pl.DataFrame(made)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Recoded:
+class RecodedRows:
     """Every row of a run, before and after."""
 
     row: NDArray[np.uint32]
@@ -94,16 +131,16 @@ class Recoded:
     """The released rows in the order of their classes."""
 
     @classmethod
-    def read(cls, folder: Path) -> Recoded:
+    def from_folder(cls, folder: Path) -> RecodedRows:
         """Read what `write_rows` wrote."""
-        return _read(folder)
+        return _read_recoded_rows(folder)
 
     @property
     def rows(self) -> int:
         """How many rows are released."""
         return self.row.size
 
-    def part(
+    def select_rows(
         self, table: Table, names: tuple[tuple[str, ...], ...], side: Side, at: NDArray[np.integer]
     ) -> tuple[list[pl.Series], list[list[float]]]:
         """Some released rows as columns of texts, and how much each cell lost.
@@ -117,13 +154,14 @@ class Recoded:
         """
         quasi, shown = names
         of, row = self.of[at], self.row[at]
+        # The first column of the grid is the size of the equivalence class.
         columns = [self.classes["size"].gather(of).cast(pl.String)]
         lost = [np.zeros(at.size)]
         for name in shown:
-            old = as_text(unpatterned(table.column(name)).gather(row))
+            old = to_strings(use_safe_name(table.column(name)).gather(row))
             if name in quasi:
                 j = quasi.index(name)
-                columns.append(_told(old, self.classes[f"text {j}"].gather(of), side))
+                columns.append(_format_change(old, self.classes[f"text {j}"].gather(of), side))
                 lost.append(self.classes[f"lost {j}"].gather(of).to_numpy() * (side != "before"))
             else:
                 columns.append(old)
@@ -131,17 +169,20 @@ class Recoded:
         return columns, np.round(np.stack(lost, axis=1).astype(float), 3).tolist()
 
 
+# The grid asks for rows of the same run at every scroll. Few are kept, since each is as long as
+# the table. They cannot be out of date: no two runs share a folder.
 @lru_cache(maxsize=2)
-def _read(folder: Path) -> Recoded:
+def _read_recoded_rows(folder: Path) -> RecodedRows:
     rows, classes = pl.read_parquet(folder / ROWS), pl.read_parquet(folder / CLASSES)
     of = rows["class"].to_numpy()
-    return Recoded(rows["row"].to_numpy(), of, classes, np.argsort(of, kind="stable"))
+    # Stable, so that the rows of a class stay in the order of the table.
+    return RecodedRows(rows["row"].to_numpy(), of, classes, np.argsort(of, kind="stable"))
 
 
-def _told(old: pl.Series, new: pl.Series, side: Side) -> pl.Series:
+def _format_change(old: pl.Series, new: pl.Series, side: Side) -> pl.Series:
     if side != "both":
         return old if side == "before" else new
-    same = old.eq_missing(new)
+    same = old.eq_missing(new)  # a missing value that stays missing is no change
     moved = old.fill_null("missing") + " → " + new.fill_null("missing")
     return pl.select(pl.when(same).then(old).otherwise(moved)).to_series()
 
@@ -156,6 +197,7 @@ def parse_source(name: str) -> tuple[int, Side, bool] | None:
     kind, _, rest = name.partition("-")
     number, _, how = rest.partition("-")
     side, _, grouped = how.partition("-")
+    # The name is part of an address, so anything can come here.
     if kind != "run" or not number.isdecimal() or side not in get_args(Side):
         return None
     return int(number), side, grouped == "grouped"  # type: ignore[return-value]

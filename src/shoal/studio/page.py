@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from nicegui import ui
 
-from shoal.studio.state import Workspace
+from shoal.studio.state import StudioWorkspace
 
 
 @dataclass(eq=False)
 class Page:
     """One page in one tab."""
 
-    workspace: Workspace
+    workspace: StudioWorkspace
     id: str
     """Of the client."""
     draw: Callable[[], object] = field(default=lambda: None)
@@ -28,18 +28,19 @@ class Page:
     on_counted: Callable[[], object] = field(default=lambda: None)
     """Draws what waited for something that was counted quietly; a step may set it."""
 
-    def changed(self, redraw: bool = True) -> None:
+    def mark_changed(self, redraw: bool = True) -> None:
         """The step has changed the workspace: other tabs will notice, this one draws itself at once.
 
         Where an input has the cursor, ``redraw`` would take it away: then only `on_change` is drawn.
         """
-        self.workspace.changed(self.id)
+        # Under its own id, so that its timer does not redraw this page a second time.
+        self.workspace.record_change(self.id)
         if redraw:
             self.draw()
         else:
             self.draw_rail()
             self.on_change()
 
-    def go(self, step: str) -> None:
+    def open_step(self, step: str) -> None:
         """Turn to another step."""
-        ui.navigate.to(f"/{step}")
+        ui.navigate.to(f"/{step}")  # NiceGUI puts the key before it

@@ -10,66 +10,69 @@ from nicegui.context import context
 from starlette.responses import RedirectResponse
 
 from shoal.studio import theme
+from shoal.studio.findings import count_open
 from shoal.studio.page import Page
-from shoal.studio.state import STEPS, Workspace
+from shoal.studio.state import STEPS, StudioWorkspace
 from shoal.studio.steps import describe, explore, goal, open_table, release, run
 
 _SHOW: dict[str, Callable[[Page], None]] = {
-    "open": open_table.show,
-    "describe": describe.show,
-    "goal": goal.show,
-    "run": run.show,
-    "explore": explore.show,
-    "release": release.show,
+    "open": open_table.draw_step,
+    "describe": describe.draw_step,
+    "goal": goal.draw_step,
+    "run": run.draw_step,
+    "explore": explore.draw_step,
+    "release": release.draw_step,
 }
-_LOGO = "/studio-logo.svg"
+_LOGO = "studio-logo.svg"
 _THEMES = {None: ("brightness_auto", "system"), False: ("light_mode", "light"), True: ("dark_mode", "dark")}
 
 
-def build(workspace: Workspace) -> None:
+def register_pages(workspace: StudioWorkspace) -> None:
     """Register the pages of a workspace."""
-    app.add_static_file(local_file=Path(__file__).with_name("favicon.svg"), url_path=_LOGO)
+    app.add_static_file(local_file=Path(__file__).with_name("favicon.svg"), url_path=f"/{_LOGO}")
 
     @ui.page("/")
-    def home() -> RedirectResponse:
+    def redirect_home() -> RedirectResponse:
         return RedirectResponse(f"/{workspace.step}")
 
     for step in STEPS:
-        _register(workspace, step)
+        _register_step(workspace, step)
 
 
-def _register(workspace: Workspace, step: str) -> None:
+def _register_step(workspace: StudioWorkspace, step: str) -> None:
     @ui.page(f"/{step}", title=f"{step.title()} - Shoal Studio")
-    def page() -> None:
+    def show_page() -> None:
         workspace.step = step
         here = Page(workspace, context.client.id)
-        theme.apply()
+        theme.apply_style()
         ui.dark_mode(workspace.dark)
         ui.add_body_html(_KEEP_FOCUS)
-        body = ui.refreshable(lambda: _body(here, step))
+        body = ui.refreshable(lambda: _draw_body(here, step))
         body()
         client = context.client  # what was pressed may be gone once the page is drawn anew
 
-        def draw() -> None:
+        def redraw_page() -> None:
+            # The old ones refresh elements that the redraw removes; the step sets new ones.
             here.on_change = here.on_counted = lambda: None
             body.refresh()
             client.run_javascript("setTimeout(keepFocus, 50)")
 
-        here.draw = draw
-        seen = workspace.foreign(here.id), workspace.counted
+        here.draw = redraw_page
+        # Changes of other tabs redraw the page; a finished count redraws what waits for it.
+        seen = workspace.count_foreign_changes(here.id), workspace.counted
 
-        def look() -> None:
+        def check_for_changes() -> None:
             nonlocal seen
-            before, seen = seen, (workspace.foreign(here.id), workspace.counted)
+            before, seen = seen, (workspace.count_foreign_changes(here.id), workspace.counted)
             if seen[0] != before[0]:
                 here.draw()
             elif seen[1] != before[1]:
                 here.on_counted()
 
-        ui.timer(0.5, look)
+        ui.timer(0.5, check_for_changes)
 
 
-# Whoever uses the keyboard goes on where they were when a page draws itself anew.
+# Gives the keyboard focus back to the element that had it before a page was redrawn.
 _KEEP_FOCUS = """<script>
 addEventListener("focusin", event => { window.focused = event.target.closest("[data-key]")?.dataset.key; });
 function keepFocus() {
@@ -79,27 +82,27 @@ function keepFocus() {
 </script>"""
 
 
-def _body(page: Page, step: str) -> None:
+def _draw_body(page: Page, step: str) -> None:
     with theme.box("studio"):
         theme.text("Skip to the step", "skip", "a", href="#step")
-        rail = ui.refreshable(lambda: _rail(page, step))
+        rail = ui.refreshable(lambda: _draw_rail(page, step))
         with theme.box("rail", "header"):
             rail()
         page.draw_rail = rail.refresh
         with theme.box("main", "main", id="step"), theme.box("inner"):
-            missing = lacks(page.workspace, step)
+            missing = find_missing_step(page.workspace, step)
             if missing is None:
                 _SHOW[step](page)
             else:
-                _not_yet(page, *missing)
+                _draw_not_yet(page, *missing)
 
 
-def _not_yet(page: Page, step: str, why: str) -> None:
-    theme.heading("Not yet", why)
-    theme.button(f"Go to {_NAMES[step]}", lambda: page.go(step))
+def _draw_not_yet(page: Page, step: str, why: str) -> None:
+    theme.draw_heading("Not yet", why)
+    theme.button(f"Go to {_NAMES[step]}", lambda: page.open_step(step))
 
 
-def lacks(workspace: Workspace, step: str) -> tuple[str, str] | None:
+def find_missing_step(workspace: StudioWorkspace, step: str) -> tuple[str, str] | None:
     """The step to take before this one, and why; None if this one can be taken."""
     if step != "open" and workspace.source is None:
         return "open", "There is no table yet. Open one first."
@@ -107,7 +110,7 @@ def lacks(workspace: Workspace, step: str) -> tuple[str, str] | None:
         return "describe", "No column is marked as recognisable yet. Say first what the columns are."
     if step == "run" and not workspace.goal.models:
         return "goal", "There is no goal yet. Choose one first."
-    if step in ("explore", "release") and workspace.run() is None:
+    if step in ("explore", "release") and workspace.find_run() is None:
         return "run", "There is no finished run yet. Start one first."
     return None
 
@@ -122,26 +125,32 @@ _NAMES = {
 }
 
 
-def _rail(page: Page, here: str) -> None:
+def _draw_rail(page: Page, here: str) -> None:
     workspace = page.workspace
     with theme.box("brand"):
         theme.box("", "img", src=_LOGO, alt="")
         theme.text("Shoal Studio", "", "span")
     with theme.box("", "nav", aria_label="Steps"):
         for number, step in enumerate(STEPS, 1):
-            _link(workspace, number, step, here)
+            _draw_step_link(workspace, number, step, here)
     with theme.box("foot"):
         theme.text("Everything stays on this computer.", "local")
         icon, words = _THEMES[workspace.dark]
-        theme.button(f"Theme: {words}", lambda: _turn(page), "flat", icon=icon)
+        theme.button(f"Theme: {words}", lambda: _switch_theme(page), "flat", icon=icon)
 
 
-def _link(workspace: Workspace, number: int, step: str, here: str) -> None:
-    told = _told(workspace, step)
-    state = "here" if step == here else "shut" if lacks(workspace, step) else "done" if told else ""
+def _draw_step_link(workspace: StudioWorkspace, number: int, step: str, here: str) -> None:
+    told = _describe_progress(workspace, step)
+    state = (
+        "here" if step == here else "shut" if find_missing_step(workspace, step) else "done" if told else ""
+    )
+    # No tick for a release with severe findings, although there is a release.
+    warned = step == "release" and bool(told)
+    state = f"{state.removesuffix('done')} warned" if warned else state
     current = {"aria_current": "step"} if step == here else {}
-    with theme.box(f"step-link {state}", "a", href=f"/{step}", **current):
-        theme.text("✓" if state == "done" else str(number), "mark", "span", aria_hidden="true")
+    with theme.box(f"step-link {state}", "a", href=step, **current):
+        mark = "✓" if state == "done" else "!" if warned else str(number)
+        theme.text(mark, "mark", "span", aria_hidden="true")
         theme.text(_NAMES[step], "name", "span")
         theme.text(told or _ABOUT[step], "state", "span")
 
@@ -156,7 +165,7 @@ _ABOUT = {
 }
 
 
-def _told(workspace: Workspace, step: str) -> str:
+def _describe_progress(workspace: StudioWorkspace, step: str) -> str:
     """What has been done in a step, in a few words."""
     done = [run for run in workspace.runs if run.state == "done"]
     if step == "open" and workspace.source is not None:
@@ -164,13 +173,15 @@ def _told(workspace: Workspace, step: str) -> str:
     if step == "describe" and workspace.of_role("quasi"):
         return f"{len(workspace.of_role('quasi'))} recognisable columns"
     if step == "goal" and workspace.goal.models:
-        return ", ".join(_short(chosen.name, chosen.values) for chosen in workspace.goal.models)
+        return ", ".join(_format_model(chosen.name, chosen.values) for chosen in workspace.goal.models)
     if step == "run" and workspace.runs:
         return f"{len(done)} of {len(workspace.runs)} done"
+    if step == "release" and (run := workspace.find_run()) is not None and (severe := count_open(run)):
+        return "1 severe finding" if severe == 1 else f"{severe} severe findings"
     return ""
 
 
-def _short(name: str, values: object) -> str:
+def _format_model(name: str, values: object) -> str:
     first = next(iter(dict(values).items()), None)  # type: ignore[call-overload]
     return name if first is None else f"{first[0]} = {first[1]}"
 
@@ -178,8 +189,8 @@ def _short(name: str, values: object) -> str:
 _DARK = {None: "'auto'", False: "false", True: "true"}
 
 
-def _turn(page: Page) -> None:
-    order: list[bool | None] = [None, False, True]
+def _switch_theme(page: Page) -> None:
+    order: list[bool | None] = [None, False, True]  # system, light, dark
     workspace = page.workspace
     workspace.dark = order[(order.index(workspace.dark) + 1) % 3]
     ui.run_javascript(f"Quasar.Dark.set({_DARK[workspace.dark]})")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shoal.studio.state import Chosen
+from shoal.studio.state import ComponentSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Preset:
+class GoalPreset:
     """A goal that can be taken as it is."""
 
     key: str
@@ -19,27 +19,28 @@ class Preset:
     t: float | None = None
     why: str = ""
 
-    def models(self, sensitive: bool) -> tuple[Chosen, ...]:
+    def build_models(self, sensitive: bool) -> tuple[ComponentSettings, ...]:
         """The models; those about sensitive values only where there are any."""
-        made = [Chosen("k", {"k": self.k})]
+        made = [ComponentSettings("k", {"k": self.k})]
         if sensitive and self.l > 1:
-            made.append(Chosen("distinct-l", {"l": self.l}))
+            made.append(ComponentSettings("distinct-l", {"l": self.l}))
         if sensitive and self.t is not None:
-            made.append(Chosen("t", {"t": self.t}))
+            made.append(ComponentSettings("t", {"t": self.t}))
         return tuple(made)
 
 
-PRESETS: dict[str, Preset] = {
+# The risks in `why` are 1 / k: the chance to pick the right row in the smallest class.
+PRESETS: dict[str, GoalPreset] = {
     each.key: each
     for each in (
-        Preset(
+        GoalPreset(
             "basic",
             "Basic",
             "Nobody stands alone: everyone looks like at least 2 others.",
             3,
             why="For colleagues who are bound by contract, in a protected place.",
         ),
-        Preset(
+        GoalPreset(
             "careful",
             "Careful",
             "Everyone hides among at least 5, and no group gives away one sensitive value for all.",
@@ -47,15 +48,15 @@ PRESETS: dict[str, Preset] = {
             2,
             why="The usual smallest group of statistical offices and health registries.",
         ),
-        Preset(
+        GoalPreset(
             "strict",
             "Strict",
-            "Everyone hides among at least 11, with 3 different sensitive values in every group.",
+            "Everyone hides among at least 11, with 3 distinct sensitive values in every group.",
             11,
             3,
             why="What medicines agencies ask of clinical data: a risk of 0.09 at most.",
         ),
-        Preset(
+        GoalPreset(
             "public",
             "Public",
             "Everyone hides among at least 20, and every group looks much like the whole table.",

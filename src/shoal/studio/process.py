@@ -1,4 +1,4 @@
-"""Processes of the studio: each says on standard output what it does, a line of JSON each (`worker.say`)."""
+"""Processes of the studio: each prints what it does, a line of JSON each (`worker.send_message`)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from shoal.studio.private import open_private
+
 _GRACE = 5.0  # seconds for a process that was killed to end
 
 
-class Process:
+class ChildProcess:
     """``python -m MODULE ARGUMENTS``; what it writes to standard error goes to a file."""
 
     def __init__(self, module: str, *arguments: str, errors: Path) -> None:
-        with errors.open("w") as stream:
+        with open(errors, "w", opener=open_private) as stream:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", module, *arguments],
                 stdin=subprocess.PIPE,  # which ends with the studio, and so does the process
@@ -33,7 +35,7 @@ class Process:
         """Its number."""
         return self._process.pid
 
-    def said(self) -> Iterator[dict[str, Any]]:
+    def read_messages(self) -> Iterator[dict[str, Any]]:
         """What it says, until it ends."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
@@ -42,7 +44,7 @@ class Process:
                 if isinstance(found, dict):
                     yield found
 
-    def exit_code(self) -> int:
+    def wait_for_code(self) -> int:
         """How it ended, once it has; its pipes are closed then."""
         with self._process:
             return self._process.wait()
@@ -52,7 +54,7 @@ class Process:
         if self._process.poll() is None:
             self._process.kill()
 
-    def gone(self) -> None:
+    def wait_for_exit(self) -> None:
         """Wait until it writes no more."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_GRACE)

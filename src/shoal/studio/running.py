@@ -12,17 +12,22 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, Literal
 
-from shoal.privacy import Model, read_population, relocated
-from shoal.recipe import Recipe
-from shoal.run import known_to_all
-from shoal.studio.attacking import ATTACK_ERRORS, Attack
+from shoal.engines.api import verify
+from shoal.errors import RecipeError
+from shoal.privacy import Model, move_population
+from shoal.recipes.recipe import Recipe
+from shoal.report.whole_release import accept_in_page
+from shoal.studio.attacking import ATTACK_ERRORS, AttackRun
 from shoal.studio.insight import CLASSES, ROWS
-from shoal.studio.process import Process
-from shoal.studio.worker import ERRORS, RECIPE, REPORT, RESULT, TREE, TREES
-from shoal.table import read
-from shoal.verify import Verification, verify_table
+from shoal.studio.private import make_folder, write_text
+from shoal.studio.process import ChildProcess
+from shoal.studio.worker import ERRORS, RECIPE, REPORT, RESULT, TREES
+from shoal.support.files import whole_file
+from shoal.table import Table, read_table
+from shoal.verification.findings import Finding, accept_findings
+from shoal.verification.verifier import Verification, may_release_nothing
 
-TAKEN = {RECIPE, REPORT, RESULT, TREES, TREE, ERRORS, ROWS, CLASSES, ATTACK_ERRORS}
+TAKEN = {RECIPE, REPORT, RESULT, TREES, ERRORS, ROWS, CLASSES, ATTACK_ERRORS}
 """Names in the folder of a run that no table may have."""
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
@@ -49,37 +54,50 @@ class Run:
     """`Report.to_dict`, once it is done."""
     figures: dict[str, Any] = field(default_factory=dict)
     """What `shoal.studio.figures` counted, once it is done."""
-    attack: Attack | None = None
+    attack: AttackRun | None = None
     """The last simulated attack on it."""
     verified: dict[str, Verification] = field(default_factory=dict)
     """What an outsider finds in the released files, by their names; empty until they are looked at."""
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    """The findings for which nothing was released, if that is why."""
+    tables: Mapping[str, Path] = field(default_factory=dict, repr=False)
+    """The files that the recipe names, by those names."""
     after: Run | None = field(default=None, repr=False)
     """The run that this one waits for."""
-    _process: Process | None = field(default=None, repr=False)
+    _process: ChildProcess | None = field(default=None, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def start(self, tables: Mapping[str, Path]) -> None:
         """Begin once the run before is over; ``tables`` are the files that the recipe names."""
-        threading.Thread(target=self._begin, args=(dict(tables),), daemon=True).start()
+        self.tables = dict(tables)
+        threading.Thread(target=self._wait_and_run, daemon=True).start()
 
-    def _begin(self, tables: Mapping[str, Path]) -> None:
+    def _wait_and_run(self) -> None:
+        # One run at a time: two would compete for memory and cores.
         while self.after is not None and self.after.state in ("waiting", "running"):
             sleep(0.1)
+        # `cancel` takes the same lock: a run is cancelled before its process starts, or the
+        # process is there to be killed.
         with self._lock:
             if self.state == "cancelled":
                 return
-            process = self._spawn(tables)
-        self._listen(process)
+            process = self._start_process()
+        self._follow_process(process)
 
-    def _spawn(self, tables: Mapping[str, Path]) -> Process:
-        self.folder.mkdir(parents=True)
+    def _start_process(self) -> ChildProcess:
+        make_folder(self.folder)
         # Links, so that the run sees the very folder that 'shoal run' of the exported recipe would.
-        for name, path in tables.items():
+        for name, path in self.tables.items():
             (self.folder / name).symlink_to(path.resolve())
-        (self.folder / RECIPE).write_text(self.recipe.to_toml(), "utf-8")
+        write_text(self.folder / RECIPE, self.recipe.to_toml())
         self.state, self.doing = "running", "starting"
-        self._process = Process("shoal.studio.worker", str(self.folder), errors=self.folder / ERRORS)
+        self._process = ChildProcess("shoal.studio.worker", str(self.folder), errors=self.folder / ERRORS)
         return self._process
+
+    @property
+    def released_only(self) -> bool:
+        """Whether it tells of the release and of nothing else (safepub)."""
+        return self.recipe.uses_safepub
 
     def cancel(self) -> None:
         """Break off, and an attack on it as well."""
@@ -91,73 +109,101 @@ class Run:
         if self.attack is not None:  # which comes once the run is done
             self.attack.cancel()
 
-    def gone(self) -> None:
+    def wait_for_exit(self) -> None:
         """Wait until the process writes no more."""
         if self._process is not None:
-            self._process.gone()
+            self._process.wait_for_exit()
 
     @property
     def process_id(self) -> int:
         """The process that it runs in."""
         return 0 if self._process is None else self._process.id
 
-    def _releases(self) -> list[Path]:
+    def _list_release_paths(self) -> list[Path]:
         assert self.recipe.output is not None
         release = self.folder / self.recipe.output
         return list(dict.fromkeys((release, release.with_suffix(".csv"), release.with_suffix(".parquet"))))
 
-    def verify(self) -> None:
+    def verify_files(self) -> None:
         """Read the released files as an outsider would, and count. May take long."""
-        recipe, found = self.recipe, {}
-        for path in filter(Path.exists, self._releases()):
-            table = read(path, replace(recipe.reading, delimiter=None, encoding=None))
-            known = known_to_all(recipe, table.names)
-            people = read_population(self._models(), recipe.quasi, recipe.reading)
-            found[path.name] = verify_table(
-                table, recipe.quasi, recipe.sensitive, recipe.models, known, people
-            )
+        # What is accepted may change later, so `findings` looks at it.
+        recipe, found = replace(self.recipe, models=self._locate_models(), accept={}), {}
+        for path in filter(Path.exists, self._list_release_paths()):
+            # Detected again: an outsider does not know how the original was written.
+            reading = replace(recipe.reading, delimiter=None, encoding=None)
+            table = read_table(path, reading, may_be_empty=may_release_nothing(recipe.models))
+            # The population is read as the run read it.
+            found[path.name] = _verify_file(table, recipe)
         self.verified = found
 
-    def _models(self) -> tuple[Model, ...]:
-        return tuple(relocated(model, lambda path: str(self.folder / path)) for model in self.recipe.models)
+    def _locate_models(self) -> tuple[Model, ...]:
+        return tuple(
+            move_population(model, lambda path: str(self.folder / path)) for model in self.recipe.models
+        )
 
-    def files(self) -> dict[str, Path]:
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the release as a whole gives away, by the run and by its files, with what was accepted."""
+        told = {each["id"]: Finding.from_dict(each) for each in self.report.get("findings", self.refused)}
+        # What the run said comes first; a file only adds findings that the run did not have.
+        for file in self.verified.values():
+            for finding in file.findings:
+                told.setdefault(finding.id, finding)
+        return accept_findings(list(told.values()), self.recipe.accept)
+
+    def record_decision(self, finding: str, reason: str) -> None:
+        """Accept a finding for a reason, or no longer where that is empty; recipe and report say so."""
+        others = {name: why for name, why in self.recipe.accept.items() if name != finding}
+        self.recipe = replace(self.recipe, accept=others | ({finding: reason} if reason else {}))
+        if self.state != "done":  # no files that would have to say so
+            return
+        # Replaced in one step, since somebody may be downloading it.
+        with whole_file(self.folder / RECIPE, private=True) as stream:
+            stream.write(self.recipe.to_toml().encode())
+        accept_in_page(self.folder / REPORT, self.recipe.accept)
+
+    def list_files(self) -> dict[str, Path]:
         """What can be downloaded, by name."""
         if self.state != "done":
             return {}
-        made = [*self._releases(), self.folder / REPORT, self.folder / RECIPE, self.folder / TREES]
+        made = [*self._list_release_paths(), self.folder / REPORT, self.folder / RECIPE, self.folder / TREES]
         return {path.name: path for path in made if path.exists()}
 
-    def _listen(self, process: Process) -> None:
+    def _follow_process(self, process: ChildProcess) -> None:
         begin, failed = monotonic(), ""
-        for told in process.said():
-            failed = told.get("error", failed)
-            self._hear(told)
+        for told in process.read_messages():
+            failed, self.refused = told.get("error", failed), told.get("findings", self.refused)
+            self._apply_message(told)
             self.seconds = monotonic() - begin
-        code = process.exit_code()
+        code = process.wait_for_code()
         self.seconds = monotonic() - begin
-        if self.state == "cancelled":
+        if self.state == "cancelled":  # a process that was killed has not failed
             return
         if code == 0:
-            self._finish()
+            self._read_result()
         else:
-            self.error = failed or self._crashed(code)
+            self.error = failed or self._explain_crash(code)
             self.state = "failed"
 
-    def _hear(self, told: dict[str, Any]) -> None:
+    def _apply_message(self, told: dict[str, Any]) -> None:
         self.doing = told.get("doing", self.doing)
         self.done = told.get("done", self.done)
         best = (told.get("figures") or {}).get("best")
         self.best = self.best if best is None else best
 
-    def _finish(self) -> None:
-        made = json.loads((self.folder / RESULT).read_text("utf-8"))
+    def _read_result(self) -> None:
+        try:
+            made = json.loads((self.folder / RESULT).read_text("utf-8"))
+        except FileNotFoundError:  # the table was closed in this very moment
+            self.state = "cancelled"
+            return
         self.report, self.figures = made["report"], made["figures"]
+        # The state comes last: a page that sees it reads report and figures at once.
         self.done, self.state = 1.0, "done"
 
-    def _crashed(self, code: int) -> str:
+    def _explain_crash(self, code: int) -> str:
         """What to say of a process that ended without a word."""
-        if code == -signal.SIGKILL:
+        if code == -signal.SIGKILL:  # as the system does when memory runs out
             return (
                 "The run was ended from outside, most likely because memory ran out. Close other programs "
                 "and run again, or keep the rows on disk on the command line: shoal anonymize --memory 2GB."
@@ -168,3 +214,14 @@ class Run:
             f"This is a bug in Shoal{why}. The table and all settings are still here: choose another "
             "algorithm or goal and run again, and please report it with the recipe."
         )
+
+
+def _verify_file(table: Table, recipe: Recipe) -> Verification:
+    """Count a released file as an outsider would."""
+    try:
+        return verify(table, recipe=recipe, options=recipe.reading)
+    except RecipeError as error:
+        # Nobody outside can count people. The run did, in the file that it wrote: what it found stands.
+        if recipe.person is None:
+            raise
+        return Verification(True, table.rows, 0, 0, (), notes=(str(error),))

@@ -2,7 +2,7 @@
 
 There is one per studio and it lives on the server, so a page that is reloaded finds everything where it was,
 and two tabs look at the same things. Pages change it only from the event loop, one after the other, and draw
-themselves anew when another page has changed it (`Workspace.version`).
+themselves anew when another page has changed it (`StudioWorkspace.version`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import asyncio
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,20 +21,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms import ALGORITHMS
+from shoal.assessment.risks import ProposedColumn
+from shoal.assessment.risks.personal import Role
+from shoal.assessment.risks.roles import choose_person, propose_role
 from shoal.errors import InputError, RecipeError, ShoalError, quote
-from shoal.hierarchies import Hierarchy
-from shoal.parameters import build, describe, name_of
-from shoal.privacy import MODELS, Counts, Measures, Model, measures
-from shoal.recipe import ROLES, Missing, Recipe
-from shoal.recoding import Render
-from shoal.risk import ProposedColumn
-from shoal.risk.personal import Role
-from shoal.risk.roles import proposed
-from shoal.samples import write_sample
-from shoal.studio.profile import Profile, profile
+from shoal.privacy import MODELS, Counts, Measures, Model, measure_classes
+from shoal.privacy.people import read_people
+from shoal.recipes.recipe import Recipe
+from shoal.recipes.settings import ROLES, list_form_settings
+from shoal.studio.private import make_folder
+from shoal.studio.profile import ColumnProfile, profile_column
 from shoal.studio.running import TAKEN, Run
-from shoal.table import Column, ColumnType, ReadOptions, Table, read
-from shoal.verify import count_classes
+from shoal.studio.uploads import LIMIT, Uploads
+from shoal.support.parameters import build_entry, byte_count, describe_parameters, name_of
+from shoal.table import Column, ColumnType, ReadOptions, Table, read_table
+from shoal.table.hierarchies import Hierarchy
+from shoal.table.samples import write_sample
+from shoal.verification.verifier import count_classes
 
 T = TypeVar("T")
 
@@ -41,7 +45,7 @@ STEPS = ("open", "describe", "goal", "run", "explore", "release")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class SourceTable:
     """A table that was opened, and the file it came from."""
 
     path: Path
@@ -59,7 +63,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ColumnChoice:
     """What the user says of a column."""
 
     role: Role
@@ -68,67 +72,76 @@ class Choice:
     order: tuple[str, ...] = ()
     """The values of an ordered column, in order."""
     weight: float = 1.0
+    fold: bool = True
+    """Whether spellings of one sensitive value count as one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ComponentSettings:
     """A model or an algorithm by name, with the parameters that were said, as text or values."""
 
     name: str
     values: Mapping[str, Any] = field(default_factory=dict)
 
-    def model(self) -> Model:
+    def build_model(self) -> Model:
         """The privacy model."""
-        made: Model = build("privacy model", MODELS, self.name, self.values)
+        made: Model = build_entry("privacy model", MODELS, self.name, self.values)
         return made
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class GoalSettings:
     """What must hold, and how it is searched for."""
 
     preset: str = "careful"
     """The preset that the models came from; empty where the user made their own."""
-    models: tuple[Chosen, ...] = ()
-    algorithm: Chosen = field(default_factory=lambda: Chosen("auto"))
-    loss: str = "ncp"
+    models: tuple[ComponentSettings, ...] = ()
+    algorithm: ComponentSettings = field(default_factory=lambda: ComponentSettings("auto"))
     suppress: float = 0.0
-    missing: Missing = "category"
-    render: Render = "label"
-    safe_csv: bool = False
-    seed: int = 0
+    strict: bool = False
+    """Whether severe findings that nobody accepted keep a release from being made."""
+    accept: Mapping[str, str] = field(default_factory=dict)
+    """Findings that were accepted, by their id, with the reason."""
+    form: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that the form of the table of settings has, by name; those not named have their defaults."""
+
+    def change_form(self, **values: Any) -> GoalSettings:
+        """The same with other values in the form."""
+        return replace(self, form={**self.form, **values})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Now:
+class CurrentMeasures:
     """What the table has as it is, by the columns that were chosen."""
 
     measures: Measures
     sizes: NDArray[np.integer]
     """Rows per class."""
 
-    def below(self, k: int) -> float:
+    def compute_share_below(self, k: int) -> float:
         """Share of the rows that look like fewer than k."""
         return float(self.sizes[self.sizes < k].sum() / max(self.sizes.sum(), 1))
 
 
-class Workspace:
+class StudioWorkspace:
     """One user's work."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = byte_count("uploads", LIMIT)) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="shoal-studio-"))
-        self.source: Source | None = None
-        self.profiles: dict[str, Profile] = {}
+        self.uploads = Uploads(self.folder / "uploads", limit)
+        make_folder(self.folder / "runs")
+        self.source: SourceTable | None = None
+        self.profiles: dict[str, ColumnProfile] = {}
         self.proposals: dict[str, ProposedColumn] = {}
-        """What `suggest` takes each column for; empty until the columns are described."""
-        self.choices: dict[str, Choice] = {}
+        """What `suggest_roles` takes each column for; empty until the columns are described."""
+        self.choices: dict[str, ColumnChoice] = {}
         self.trees: dict[str, Hierarchy] = {}
         """Hierarchies by column."""
         self.others: dict[str, Path] = {}
         """Further tables that were uploaded, such as a population, by the name that a recipe has for them."""
-        self.goal = Goal()
+        self.goal = GoalSettings()
         self.unfolded = False
-        """Whether the expert's dials are shown."""
+        """Whether the advanced settings are shown."""
         self.runs: list[Run] = []
         self.shown: int | None = None
         """The number of the run that is explored and released."""
@@ -144,23 +157,25 @@ class Workspace:
         self.version = 0
         self.counted = 0
         """How much of what takes long has been done."""
-        self._under_way: set[str] = set()
-        self._opened = 0
-        self._now: dict[tuple[object, ...], Now | str] = {}
-        self._own: dict[str, int] = {}
+        self._under_way: set[str] = set()  # names of what threads are doing
+        self._opened = 0  # tables so far; part of the folder of a run
+        # By all that the answer depends on, so that going back to an earlier choice counts
+        # nothing.
+        self._now: dict[tuple[object, ...], CurrentMeasures | str] = {}
+        self._own: dict[str, int] = {}  # changes that each page made itself, by its id
 
     # What was changed by whom.
 
-    def changed(self, page: str) -> None:
+    def record_change(self, page: str) -> None:
         """Remember that a page, by its id, has changed something."""
         self.version += 1
         self._own[page] = self._own.get(page, 0) + 1
 
-    def foreign(self, page: str) -> int:
+    def count_foreign_changes(self, page: str) -> int:
         """How many changes other pages have made; a page draws itself anew when this grows."""
         return self.version - self._own.get(page, 0)
 
-    async def once(
+    async def run_once(
         self, what: str, work: Callable[[], T], use: Callable[[T], object], quiet: bool = False
     ) -> None:
         """Do something that takes long in a thread; pages draw themselves anew when it is used.
@@ -170,12 +185,14 @@ class Workspace:
         """
         if what in self._under_way:
             return
+        # Compared when the work is done: another table may be open by then.
         source = self.source
         self._under_way.add(what)
         try:
             found = await asyncio.to_thread(work)
         except ShoalError as error:
-            self.failure = str(error)
+            if self.source is source:  # files of a table that was closed are gone
+                self.failure = str(error)
         else:
             if self.source is source:
                 use(found)
@@ -183,72 +200,92 @@ class Workspace:
             self._under_way.discard(what)
             self.counted += 1
             if not quiet:
-                self.changed("")
+                self.record_change("")
 
     # Opening.
 
-    def place(self, name: str) -> Path:
-        """A new place for an uploaded file."""
-        self._opened += 1
-        folder = self.folder / "uploads" / str(self._opened)
-        folder.mkdir(parents=True)
-        return folder / safe_name(name)
-
-    def sample(self, rows: int | None = None) -> Path:
+    def make_sample(self, rows: int | None = None) -> Path:
         """Make the sample."""
-        path = self.place("hospital.csv")
+        path = self.uploads.reserve_file("hospital.csv")
         write_sample("hospital", path, rows)
         return path
 
-    def load(self, path: Path, reading: ReadOptions | None = None, sample: bool = False) -> Source:
+    def load_table(self, path: Path, reading: ReadOptions | None = None, sample: bool = False) -> SourceTable:
         """Read a file; nothing of the workspace changes. May take long, so it has a thread of its own."""
         options = reading or ReadOptions()
         try:
-            return Source(path, safe_name(path.name), read(path, options), options, sample)
+            return SourceTable(path, safe_name(path.name), read_table(path, options), options, sample)
         except InputError as error:  # the folder of an upload is not the user's
             raise InputError(str(error).replace(f"{path.parent}/", "")) from error
 
-    def take(self, source: Source) -> None:
-        """Begin with another table, or with the same one read in another way."""
+    def use_source(self, source: SourceTable) -> None:
+        """Begin with another table, or with the same one read in another way; earlier uploads are removed."""
+        self._reset_table(source)
+        self.uploads.keep_only([source.path])
+
+    def close_table(self) -> None:
+        """Close the table, and remove what was uploaded and made for it."""
+        self._reset_table(None)
+        self.uploads.keep_only([])
+
+    def discard_file(self, path: Path) -> None:
+        """Remove a file that could not be opened, unless it is that of the table that is open."""
+        if self.source is None or self.source.path != path:
+            self.uploads.remove_file(path)
+
+    def _reset_table(self, source: SourceTable | None) -> None:
+        """Begin with a table or without one; runs of the table before are given up."""
         self._opened += 1  # runs get new folders
-        for run in self.runs:
+        runs, self.runs = self.runs, []
+        for run in runs:
             run.cancel()
+        # A process that was killed may take a moment to end, and the page need not wait for that.
+        threading.Thread(target=_remove_runs, args=(runs,), daemon=True).start()
         self.source, self.profiles, self.proposals = source, {}, {}
         self.busy = self.failure = ""
         self.choices, self.trees, self._now = {}, {}, {}
-        self.goal, self.runs, self.shown, self.others = Goal(), [], None, {}
+        self.goal, self.shown, self.others = GoalSettings(), None, {}
 
-    def leave(self) -> None:
-        """Close the table."""
-        for run in self.runs:
-            run.cancel()
-        self.source, self.busy, self.failure = None, "", ""
+    def add_table(self, path: Path) -> None:
+        """Take a further table; an earlier one of its name is removed, unless a run was made with it."""
+        earlier = self.others.get(path.name)
+        self.others[path.name] = path
+        if earlier is not None and not any(earlier in run.tables.values() for run in self.runs):
+            self.uploads.remove_file(earlier)
 
-    def count(self, source: Source) -> dict[str, Profile]:
+    def name_of_other(self, name: str) -> str:
+        """What a further table is called, so that a recipe does not take it for the first."""
+        safe = safe_name(name)
+        return f"other-{safe}" if self.source is not None and safe == self.source.name else safe
+
+    def profile_columns(self, source: SourceTable) -> dict[str, ColumnProfile]:
         """Look at every column. May take long."""
-        return {name: profile(source.table, name) for name in source.table.names}
+        return {name: profile_column(source.table, name) for name in source.table.names}
 
     # Describing.
 
-    def suggest(self, source: Source, profiles: Mapping[str, Profile]) -> dict[str, ProposedColumn]:
+    def suggest_roles(
+        self, source: SourceTable, profiles: Mapping[str, ColumnProfile]
+    ) -> dict[str, ProposedColumn]:
         """What each column is taken for, and why. May take long."""
-        return {name: proposed(source.table, each.alone) for name, each in profiles.items()}
+        found = [propose_role(source.table, each.alone) for each in profiles.values()]
+        return {each.name: each for each in choose_person(found, source.table.rows)}
 
-    def prefill(self, proposals: dict[str, ProposedColumn]) -> None:
+    def prefill_choices(self, proposals: dict[str, ProposedColumn]) -> None:
         """Choose what is proposed."""
         self.proposals = proposals
         self.choices = {
-            name: Choice(each.role, each.type if each.state_type else None)
+            name: ColumnChoice(each.role, each.type if each.state_type else None)
             for name, each in proposals.items()
         }
 
-    def choose(self, column: str, **what: Any) -> None:
+    def change_choice(self, column: str, **what: Any) -> None:
         """Change what is said of a column; a page of another table may still be open, and is not heard."""
         if column not in self.choices:
             return
         self.choices[column] = replace(self.choices[column], **what)
         if self.choices[column].role not in ("quasi", "sensitive"):
-            self.trees.pop(column, None)
+            self.trees.pop(column, None)  # a recipe takes hierarchies for these roles only
 
     def of_role(self, role: str) -> tuple[str, ...]:
         """The columns with a role, in the order of the table."""
@@ -258,44 +295,52 @@ class Workspace:
         """The type that was said, or else found."""
         return self.choices[column].type or self.profiles[column].type
 
-    def column(self, name: str) -> Column:
+    def build_column(self, name: str) -> Column:
         """What is known of a column beyond its values."""
         choice = self.choices[name]
         na = () if self.source is None else self.source.reading.na
         order = choice.order if choice.type == "ordered" and choice.order else None
-        return Column(name, choice.type, order, self.trees.get(name), na)
+        return Column(name, choice.type, order, self.trees.get(name), na, choice.fold)
+
+    def list_folded(self) -> tuple[str, ...] | None:
+        """Sensitive columns whose spellings of one value count as one; None if all do."""
+        sensitive = self.of_role("sensitive")
+        folded = tuple(name for name in sensitive if self.choices[name].fold)
+        return None if folded == sensitive else folded
 
     # The goal.
 
-    def known_now(self) -> Now | str | None:
+    def get_current_measures(self) -> CurrentMeasures | str | None:
         """What the table has as it is, by what is chosen, or why that cannot be said; None if not counted."""
-        return self._now.get(self._question())
+        return self._now.get(self._build_cache_key())
 
-    def counting_now(self) -> Callable[[], None]:
+    def make_current_counter(self) -> Callable[[], None]:
         """What counts that: it may take long, has a thread, and must not look at what changes meanwhile."""
-        source, question, answers = self.source, self._question(), self._now
-        quasi, sensitive = self.of_role("quasi"), self.of_role("sensitive")
-        known = {name: self.column(name) for name in sensitive}
+        # Opening a table replaces `_now`: a late answer goes to the old one, which nobody reads.
+        source, question, answers = self.source, self._build_cache_key(), self._now
+        quasi, sensitive, whose = self.of_role("quasi"), self.of_role("sensitive"), self.of_role("person")
+        known = {name: self.build_column(name) for name in sensitive}
 
-        def count() -> None:
+        def count_current() -> None:
             if source is None or not quasi:
                 return
             try:
-                counts: Counts = count_classes(source.table, quasi, sensitive, known)
-                answers[question] = Now(measures(counts), counts.size)
+                person = read_people(source.table, next(iter(whose), None))
+                counts: Counts = count_classes(source.table, quasi, sensitive, known, person=person)
+                answers[question] = CurrentMeasures(measure_classes(counts), counts.size)
             except ShoalError as error:
                 answers[question] = str(error)
 
-        return count
+        return count_current
 
-    def _question(self) -> tuple[object, ...]:
+    def _build_cache_key(self) -> tuple[object, ...]:
         """All that the answer depends on."""
         said = tuple((name, self.choices[name]) for name in self.of_role("sensitive"))
-        return self.of_role("quasi"), said
+        return self.of_role("quasi"), self.of_role("person"), said
 
     # Running.
 
-    def recipe(self, goal: Goal | None = None) -> Recipe:
+    def build_recipe(self, goal: GoalSettings | None = None) -> Recipe:
         """The recipe of what is chosen, or with another goal; the same that the command line builds.
 
         Raises
@@ -316,26 +361,26 @@ class Workspace:
             sensitive=roles["sensitive"],
             identifier=roles["identifier"],
             plain=roles["plain"],
-            models=tuple(chosen.model() for chosen in goal.models),
+            person=_choose_person(self.of_role("person")),
+            models=tuple(chosen.build_model() for chosen in goal.models),
             input=source.name,
             output=released_name(source.name),
             reading=source.reading,
-            missing=goal.missing,
             types={name: each.type for name, each in self.choices.items() if each.type is not None},
             orders={name: each.order for name, each in self.choices.items() if each.type == "ordered"},
             trees=dict(self.trees),
-            algorithm=build("algorithm", ALGORITHMS, goal.algorithm.name, goal.algorithm.values),
-            loss=goal.loss,
+            algorithm=build_entry("algorithm", ALGORITHMS, goal.algorithm.name, goal.algorithm.values),
             weights={n: self.choices[n].weight for n in quasi if self.choices[n].weight != 1},
             suppress=goal.suppress,
-            render=goal.render,
-            safe_csv=goal.safe_csv,
-            seed=goal.seed,
+            fold=self.list_folded(),
+            strict=goal.strict,
+            accept=dict(goal.accept),
+            **goal.form,
         )
 
-    def start(self, goal: Goal | None = None) -> Run:
+    def start_run(self, goal: GoalSettings | None = None) -> Run:
         """Start a run of what is chosen, or with another goal; it waits for the run before."""
-        recipe, source = self.recipe(goal), self.source
+        recipe, source = self.build_recipe(goal), self.source
         assert source is not None
         number = len(self.runs) + 1
         folder = self.folder / "runs" / f"{self._opened}-{number}"
@@ -344,28 +389,37 @@ class Workspace:
         self.runs.append(run)
         return run
 
-    def adopt(self, run: Run) -> None:
+    def adopt_settings(self, run: Run) -> None:
         """Choose what a run was made with."""
         recipe = run.recipe
         for name in self.choices:
             role = next((role for role in ROLES if name in getattr(recipe, role)), "plain")
+            role = "person" if name == recipe.person else role
             order, weight = recipe.orders.get(name, ()), float(recipe.weights.get(name, 1.0))
-            self.choices[name] = Choice(role, recipe.types.get(name), tuple(order), weight)  # type: ignore[arg-type]
+            fold = recipe.fold is None or role != "sensitive" or name in recipe.fold
+            self.choices[name] = ColumnChoice(role, recipe.types.get(name), tuple(order), weight, fold)  # type: ignore[arg-type]
         self.trees = dict(recipe.trees)
         algorithm = name_of(ALGORITHMS, recipe.algorithm)
-        self.goal = Goal(
+        self.goal = GoalSettings(
             preset="",
-            models=tuple(Chosen(name_of(MODELS, model), _plain(describe(model))) for model in recipe.models),
-            algorithm=Chosen(algorithm, describe(recipe.algorithm)),
-            loss=recipe.loss,
+            models=tuple(
+                ComponentSettings(name_of(MODELS, model), _to_form_values(describe_parameters(model)))
+                for model in recipe.models
+            ),
+            algorithm=ComponentSettings(algorithm, describe_parameters(recipe.algorithm)),
             suppress=recipe.suppress,
-            missing=recipe.missing,
-            render=recipe.render,
-            safe_csv=recipe.safe_csv,
-            seed=recipe.seed,
+            strict=recipe.strict,
+            accept=dict(recipe.accept),
+            form={each.name: getattr(recipe, each.name) for each in list_form_settings()},
         )
 
-    def run(self, number: int | None = None) -> Run | None:
+    def record_decision(self, run: Run, finding: str, reason: str) -> None:
+        """Accept a finding of a run for a reason, or no longer where that is empty; later runs do so, too."""
+        run.record_decision(finding, reason)
+        others = {name: why for name, why in self.goal.accept.items() if name != finding}
+        self.goal = replace(self.goal, accept=others | ({finding: reason} if reason else {}))
+
+    def find_run(self, number: int | None = None) -> Run | None:
         """A run by its number; that which is shown, or else the last that is done."""
         number = self.shown if number is None else number
         found = [run for run in self.runs if run.number == number]
@@ -377,21 +431,30 @@ class Workspace:
     def close(self) -> None:
         """End all runs and remove all files."""
         for run in self.runs:
-            run.cancel()
+            run.cancel()  # all of them first, so that they end at the same time
         for run in self.runs:
-            run.gone()
+            run.wait_for_exit()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _remove_runs(runs: Sequence[Run]) -> None:
+    for run in runs:
+        run.wait_for_exit()
+        shutil.rmtree(run.folder, ignore_errors=True)
+
+
+def _to_form_values(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters as a form shows them."""
     return {key: v if isinstance(v, bool | int | float | str) else str(v) for key, v in parameters.items()}
 
 
 def safe_name(name: str) -> str:
     """A name of a file that stays in its folder, whatever was sent."""
-    plain = re.sub(r"[\x00-\x1f/\\]", "_", name).strip().lstrip(".")[-120:] or "table.csv"
-    return f"table-{plain}" if plain in TAKEN else plain
+    # The end of a long name, which has the suffix; file systems take 255 bytes. Without leading
+    # dots it is neither hidden nor a folder.
+    short = re.sub(r"[\x00-\x1f/\\]", "_", name)[-120:].encode("utf-8", "ignore")[-200:]
+    plain = short.decode("utf-8", "ignore").strip().lstrip(".") or "table.csv"
+    return f"table-{plain}" if plain in TAKEN else plain  # or it would replace a file of the run
 
 
 def released_name(name: str) -> str:
@@ -400,3 +463,10 @@ def released_name(name: str) -> str:
     inner = path.with_suffix("") if path.suffix.lower() in (".gz", ".zst") else path
     suffix = inner.suffix.lower() if inner.suffix.lower() in (".tsv", ".parquet") else ".csv"
     return f"{inner.stem}-released{suffix}"
+
+
+def _choose_person(names: tuple[str, ...]) -> str | None:
+    """The one column that says whose row it is, if any does."""
+    if len(names) > 1:
+        raise RecipeError(f"{quote(names)} cannot all say whose row it is: choose one of them")
+    return names[0] if names else None

@@ -1,8 +1,8 @@
 """The pieces that pages are made of, so that all of them look alike.
 
-Texts that come from a table go into labels and the like, which show them as they are. `drawing` alone takes
-markup: SVG of `shoal.report.svg`, which escapes its texts, and which the browser's sanitizer goes through as
-well.
+Texts that come from a table go into labels and the like, which show them as they are. Only
+`draw_chart` takes markup: SVG of `shoal.report.svg`, which escapes its texts. The browser's sanitizer
+checks it as well.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nicegui import ui
 from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 
-from shoal.report.page import style as report_style
+from shoal.report.page import read_style_sheet as report_style
 
 Kind = Literal["", "good", "warn", "bad"]
 
@@ -28,22 +28,23 @@ _ICONS = {"": "info", "good": "check_circle", "warn": "warning", "bad": "error"}
 
 
 @cache
-def _style() -> str:
+def _load_style() -> str:
     here = files("shoal.studio")
     own = "".join(here.joinpath(f"{name}.css").read_text("utf-8") for name in _SHEETS)
     # Charts draw in the variables of the report's style sheet; which theme it is, this page decides.
     return report_style().replace("@media screen and (prefers-color-scheme: dark)", "@media not all") + own
 
 
-def apply() -> None:
+def apply_style() -> None:
     """Give the page its look."""
-    ui.add_css(_style())
+    ui.add_css(_load_style())
 
 
 def box(classes: str = "", tag: str = "div", **attributes: str) -> Element:
     """A plain box around other things; attributes may be any text, an underscore in their names is a dash."""
     made = ui.element(tag).classes(classes)
     for name, value in attributes.items():
+        # Not by `props("name=value")`, which would parse quotes and blanks in the value.
         made.props[name.strip("_").replace("_", "-")] = value
     return made
 
@@ -59,22 +60,22 @@ def card(title: str = "", words: str = "", **attributes: str) -> Element:
     return made
 
 
-class Text(TextElement):
+class PlainText(TextElement):
     """Text in any tag, exactly as it is."""
 
     def __init__(self, content: str, tag: str) -> None:
         super().__init__(tag=tag, text=content)
 
 
-def text(content: str, classes: str = "", tag: str = "div", **attributes: str) -> Text:
+def text(content: str, classes: str = "", tag: str = "div", **attributes: str) -> PlainText:
     """Text, exactly as it is."""
-    made = Text(content, tag).classes(classes)
+    made = PlainText(content, tag).classes(classes)
     for name, value in attributes.items():
         made.props[name.strip("_").replace("_", "-")] = value
     return made
 
 
-def heading(title: str, lead: str) -> None:
+def draw_heading(title: str, lead: str) -> None:
     """The head of a step."""
     text(title, "", "h1")
     text(lead, "lead", "p")
@@ -93,7 +94,7 @@ def badge(content: str, kind: str = "") -> Element:
     return text(content, f"badge {kind}", "span")
 
 
-def tiles(pairs: Sequence[tuple[str, str]]) -> None:
+def draw_tiles(pairs: Sequence[tuple[str, str]]) -> None:
     """A few figures, each with what it means."""
     with box("tiles"):
         for big, what in pairs:
@@ -102,7 +103,7 @@ def tiles(pairs: Sequence[tuple[str, str]]) -> None:
                 text(what, "what")
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def draw_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A small table of texts."""
     with box("scroll"), box("plain-table", "table"):
         with box("", "thead"), box("", "tr"):
@@ -115,27 +116,27 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
                         text(cell, "", "td")
 
 
-def drawing(svg: str) -> Element:
+def draw_chart(svg: str) -> Element:
     """A chart of `shoal.report.svg`."""
     return ui.html(svg).classes("shoal")
 
 
-def name(control: Element, label: str) -> None:
+def label_control(control: Element, label: str) -> None:
     """Name an input that shows no label, for those who do not see where it stands."""
     control.props["for"] = f"input-{control.id}"
     text(label, "hidden-label", "label", for_=f"input-{control.id}")
 
 
-def code(content: str, name: str) -> None:
+def draw_code(content: str, name: str) -> None:
     """Text to copy."""
     with box("stacked"):
         with box("rowed spread"):
             text(name, "strong small")
-            button("Copy", lambda: _copy(content), "flat", icon="content_copy")
+            button("Copy", lambda: _copy_to_clipboard(content), "flat", icon="content_copy")
         text(content, "code", tabindex="0")
 
 
-def _copy(content: str) -> None:
+def _copy_to_clipboard(content: str) -> None:
     ui.clipboard.write(content)
     ui.notify("Copied", type="positive", timeout=1500)
 
@@ -148,35 +149,37 @@ def button(
 ) -> ui.button:
     """A button; each page has one primary."""
     made = ui.button(label, on_click=on_click, icon=icon, color=None).props("unelevated no-caps")
+    # By this key the focus is found again after a redraw.
     made.props["data-key"] = label
     return made.classes(f"button {look}")
 
 
-def forward(back: Way | None, label: str, way: Way, ready: bool) -> ui.button:
+def draw_step_buttons(back: Way | None, label: str, way: Way, ready: bool) -> ui.button:
     """The way on, at the foot of a step, and the way back: the names of steps, or what to do."""
     with box("forward"):
         if back is not None:
-            _way("Back", back, "flat", icon="arrow_back")
+            _make_link_button("Back", back, "flat", icon="arrow_back")
         else:
-            ui.element("span")
-        made = _way(label, way).props("icon-right=arrow_forward")
+            ui.element("span")  # keeps the other button on the right
+        made = _make_link_button(label, way).props("icon-right=arrow_forward")
         made.set_enabled(ready)
     return made
 
 
-def _way(label: str, way: Way, look: Look = "primary", icon: str | None = None) -> ui.button:
+def _make_link_button(label: str, way: Way, look: Look = "primary", icon: str | None = None) -> ui.button:
     """A button that leads somewhere; to a step by a link, which works even while a page is drawn anew."""
     if callable(way):
         return button(label, way, look, icon)
     made = button(label, lambda: None, look, icon)
-    made.props["href"] = f"/{way}"
+    made.props["href"] = way
     return made
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """A share for people: no more digits than tell something, and neither none nor all unless it is."""
     if share in (0, 1):
         return f"{100 * share:.0f} %"
+    # Rounded, a small risk would read as none and a large one as certain.
     if share < 0.001:
         return "less than 0.1 %"
     if share > 0.999:

@@ -12,43 +12,45 @@ import os
 import sys
 import threading
 import zipfile
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shoal.engines.api import run
 from shoal.errors import ShoalError
-
-if TYPE_CHECKING:
-    from shoal.hierarchies import Hierarchy
+from shoal.recipes.equivalent import hierarchy_files
+from shoal.recipes.recipe import Recipe
+from shoal.studio.figures import build_figures
+from shoal.studio.insight import write_rows
+from shoal.studio.private import close_to_others, write_text
+from shoal.table.hierarchies.arx import render_arx
 
 RECIPE, REPORT, RESULT, ERRORS = "recipe.toml", "report.html", "result.json", "errors.txt"
-TREES, TREE = "hierarchies.zip", "hierarchy.csv"
+TREES = "hierarchies.zip"
 _PAUSE = 0.1  # seconds between two lines about the same
 
 
 def main() -> None:
     """Run the recipe in the folder that is named."""
     threading.Thread(target=end_with_parent, daemon=True).start()
+    folder = Path(sys.argv[1])
     try:
-        _carry_out(Path(sys.argv[1]))
+        _carry_out(folder)
     except ShoalError as error:
-        say(error=str(error), code=error.exit_code)
+        findings = [finding.to_dict() for finding in getattr(error, "findings", ())]
+        send_message(error=str(error), code=error.exit_code, findings=findings)
         sys.exit(error.exit_code)
     except MemoryError:
-        say(error="not enough memory for this table", code=1)
+        send_message(error="not enough memory for this table", code=1)
         sys.exit(1)
+    finally:
+        close_to_others(folder)
 
 
 def _carry_out(folder: Path) -> None:
-    from shoal.api import run  # noqa: PLC0415  what is slow to load is loaded once somebody listens
-    from shoal.recipe import Recipe  # noqa: PLC0415
-    from shoal.studio.figures import figures  # noqa: PLC0415
-    from shoal.studio.insight import write_rows  # noqa: PLC0415
-
-    release = run(Recipe.from_toml(folder / RECIPE), on_progress=Teller())
-    say(doing="report", done=0.0)
+    release = run(Recipe.from_toml(folder / RECIPE), on_progress=ProgressSender())
+    send_message(doing="report", done=0.0)
     assert release.recipe.output is not None
     for suffix in (".csv", ".parquet"):
         other = Path(release.recipe.output).with_suffix(suffix)
@@ -56,25 +58,21 @@ def _carry_out(folder: Path) -> None:
             release.write(other)
     release.report.to_html(folder / REPORT)
     write_rows(release, folder)
-    _write_trees(folder, release.recipe.trees)
-    result = {"report": release.report.to_dict(), "figures": figures(release)}
-    (folder / RESULT).write_text(json.dumps(result), "utf-8")
+    _write_trees(folder, release.recipe)
+    result = {"report": release.report.to_dict(), "figures": build_figures(release)}
+    write_text(folder / RESULT, json.dumps(result))
 
 
-def _write_trees(folder: Path, trees: Mapping[str, Hierarchy]) -> None:
+def _write_trees(folder: Path, recipe: Recipe) -> None:
     """The hierarchies as files, for the command line and Python."""
-    from shoal.equivalent import HIERARCHIES  # noqa: PLC0415
-    from shoal.hierarchies import write_hierarchy  # noqa: PLC0415
-
-    if not trees:
+    if not recipe.trees:
         return
     with zipfile.ZipFile(folder / TREES, "w", zipfile.ZIP_DEFLATED) as pack:
-        for column, tree in trees.items():
-            write_hierarchy(tree, folder / TREE)
-            pack.write(folder / TREE, f"{HIERARCHIES}/{column}.csv")
+        for column, path in hierarchy_files(recipe).items():
+            pack.writestr(path, render_arx(column, recipe.trees[column]))
 
 
-class Teller:
+class ProgressSender:
     """Passes on what a search says, but not more often than anybody can read."""
 
     def __init__(self) -> None:
@@ -87,10 +85,10 @@ class Teller:
             return
         self._last, self._when = str(doing), now
         told = getattr(doing, "figures", None)
-        say(doing=str(doing), done=done, figures=None if told is None else asdict(told))
+        send_message(doing=str(doing), done=done, figures=None if told is None else asdict(told))
 
 
-def say(**what: Any) -> None:
+def send_message(**what: Any) -> None:
     """Tell the studio something."""
     print(json.dumps(what), flush=True)
 

@@ -2,36 +2,49 @@
 
 from shoal.table.columns import Column
 from shoal.table.delimited import check_delimiter
-from shoal.table.frames import Origin, Table, as_text
-from shoal.table.readers import ReadOptions, read
-from shoal.table.streams import Stream, check_streamable, open_stream, outline, write_batches, written_as
-from shoal.table.types import TYPE_CODES, ColumnType, Inference, infer_type, ordered_values, parse
-from shoal.table.writers import check_writable, formula_cells, formula_names, formula_rows, neutralised, write
+from shoal.table.frames import Origin, Table, to_strings
+from shoal.table.readers import ReadOptions, read_table
+from shoal.table.rowwise import RowSource, open_rows
+from shoal.table.streams import TableStream, check_streamable, open_stream, read_schema, write_batches
+from shoal.table.types import TYPE_CODES, ColumnType, Inference, infer_type, ordered_values, parse_values
+from shoal.table.writers import (
+    Judge,
+    check_writable,
+    choose_layout,
+    count_formula_cells,
+    count_formula_rows,
+    find_formula_names,
+    neutralize_formulas,
+    write_table,
+)
 
 __all__ = [
     "TYPE_CODES",
     "Column",
     "ColumnType",
     "Inference",
+    "Judge",
     "Origin",
     "ReadOptions",
-    "Stream",
+    "RowSource",
     "Table",
-    "as_text",
+    "TableStream",
     "check_delimiter",
     "check_streamable",
     "check_writable",
-    "formula_cells",
-    "formula_names",
-    "formula_rows",
+    "choose_layout",
+    "count_formula_cells",
+    "count_formula_rows",
+    "find_formula_names",
     "infer_type",
-    "neutralised",
+    "neutralize_formulas",
+    "open_rows",
     "open_stream",
     "ordered_values",
-    "outline",
-    "parse",
-    "read",
-    "write",
+    "parse_values",
+    "read_schema",
+    "read_table",
+    "to_strings",
     "write_batches",
-    "written_as",
+    "write_table",
 ]

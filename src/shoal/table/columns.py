@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shoal.hierarchies import Hierarchy
+from shoal.table.hierarchies import Hierarchy
 from shoal.table.types import ColumnType
 
 
@@ -20,3 +20,6 @@ class Column:
     hierarchy: Hierarchy | None = None
     na: tuple[str, ...] = ()
     """Markers that stand for a missing value; a damaged number that contains one counts as missing too."""
+    fold: bool = True
+    """Whether spellings of one sensitive value (case, blanks, Unicode form, markers of a missing value) count
+    as one value. What is written never changes."""

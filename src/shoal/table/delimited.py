@@ -13,17 +13,19 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, InternalError
 from shoal.kernels import scan as kernel
-from shoal.table.encodings import Text
+from shoal.kernels.compiled import as_written
+from shoal.table.encodings import TextSource
 from shoal.table.frames import check_names
 
 # Best first where two fit equally well. A comma must win by two columns, because decimal commas in text
 # delimited by semicolons make one column more than there is; a space only counts when nothing else fits.
 _DELIMITERS = ("\t", ";", "|", ",")
-_SAMPLE = 1 << 18
+_SAMPLE = 1 << 18  # bytes that the delimiter is found by
+_SHORT = 1 << 15  # bytes that Python has read before numba is loaded
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class DelimitedLayout:
     """What the scanner found out about a text, or about the beginning of one."""
 
     delimiter: str
@@ -41,7 +43,7 @@ class Layout:
         return self[kernel.EXPECTED]
 
     @property
-    def regular(self) -> bool:
+    def is_regular(self) -> bool:
         """Whether all rows have equally many fields, and several."""
         return self.columns > 1 and self[kernel.PROBLEM] == kernel.NOTHING
 
@@ -50,34 +52,38 @@ class Layout:
         """Number of rows, with those of the header."""
         return self[kernel.ROWS]
 
-    def reading(self, header: bool) -> dict[str, Any]:
+    def build_read_settings(self, header: bool) -> dict[str, Any]:
         """The settings by which polars reads every cell as it stands, after the header if there is one."""
         return {
+            # Names are set afterwards: polars would rename those that are equal.
             "has_header": False,
             "skip_lines": self[kernel.FIRST_LINES if header else kernel.SKIPPED],
-            "schema": dict.fromkeys(numbered(self.columns), pl.String),
+            "schema": dict.fromkeys(make_column_names(self.columns), pl.String),
             "separator": self.delimiter,
+            # Where no cell is quoted, a quote is a character like any other.
             "quote_char": '"' if self[kernel.QUOTED_CELLS] else None,
             "eol_char": self.newline,
             "glob": False,
         }
 
 
-def read_delimited(path: Path, text: Text, layout: Layout, header: bool) -> pl.DataFrame:
+def read_delimited(path: Path, text: TextSource, layout: DelimitedLayout, header: bool) -> pl.DataFrame:
     """Read ``text``, the content of ``path``; every column is a String."""
-    frame = pl.read_csv(text.payload, **layout.reading(header))
     rows = layout.rows - header
+    if rows == 0:  # which polars would refuse
+        return pl.DataFrame(schema=dict.fromkeys(layout.names, pl.String))
+    frame = pl.read_csv(text.payload, **layout.build_read_settings(header))
     if frame.height < rows:
-        raise _lost(path, rows, frame.height)
+        raise _make_lost_rows_error(path, rows, frame.height)
     frame.columns = layout.names
     return frame.head(rows)  # what follows are blank lines at the end
 
 
 def read_batches(
-    path: Path, text: Text, layout: Layout, header: bool, columns: Sequence[str], size: int
+    path: Path, text: TextSource, layout: DelimitedLayout, header: bool, columns: Sequence[str], size: int
 ) -> Iterator[pl.DataFrame]:
     """Read some columns of what `read_delimited` reads, about ``size`` rows at a time."""
-    cells = pl.scan_csv(text.payload, **layout.reading(header))
+    cells = pl.scan_csv(text.payload, **layout.build_read_settings(header))
     chosen = cells.select(pl.nth([layout.names.index(name) for name in columns]))
     rows, seen = layout.rows - header, 0
     for batch in chosen.collect_batches(chunk_size=size, maintain_order=True):
@@ -85,24 +91,28 @@ def read_batches(
         yield batch.head(rows - seen)
         seen = min(seen + batch.height, rows)
     if seen < rows:
-        raise _lost(path, rows, seen)
+        raise _make_lost_rows_error(path, rows, seen)
 
 
-def _lost(path: Path, rows: int, found: int) -> InternalError:
+def _make_lost_rows_error(path: Path, rows: int, found: int) -> InternalError:
     return InternalError(f"{path} has {rows} rows, of which only {found} could be read")
 
 
-def find_layout(path: Path, text: Text, delimiter: str | None, header: bool) -> Layout:
+def find_layout(
+    path: Path, text: TextSource, delimiter: str | None, header: bool, may_be_empty: bool = False
+) -> DelimitedLayout:
     """How rows and cells of ``text`` are told apart, once all rows are known to have equally many fields."""
-    sample = text.head(_SAMPLE)
+    sample = text.read_head(_SAMPLE)
+    # A carriage return ends lines by itself only where there is no line feed at all.
     newline = "\r" if b"\r" in sample and b"\n" not in sample else "\n"
-    found = _detect(sample, newline)
-    layout = _scan(text.chunks(), delimiter or found.delimiter, newline)
-    if layout.columns == 1 and found.regular and found.delimiter != delimiter:
+    found = _detect_layout(sample, newline)
+    layout = _scan_text(text.read_chunks(), delimiter or found.delimiter, newline)
+    # A stated delimiter that divides nothing is a mistake where another divides every row.
+    if layout.columns == 1 and found.is_regular and found.delimiter != delimiter:
         raise InputError(_better_delimiter(path, layout.delimiter, found))
-    _check(path, layout, header)
-    first = text.head(layout[kernel.FIRST_BYTES])
-    names = _names(path, layout, first) if header else numbered(layout.columns)
+    _check_layout(path, layout, header, may_be_empty)
+    first = text.read_head(layout[kernel.FIRST_BYTES])
+    names = _read_names(path, layout, first) if header else make_column_names(layout.columns)
     return replace(layout, names=names, line_end="\r\n" if first.endswith(b"\r\n") else newline)
 
 
@@ -116,42 +126,46 @@ def check_delimiter(delimiter: str) -> str:
     return char
 
 
-def _scan(chunks: Iterable[bytes | memoryview], delimiter: str, newline: str, whole: bool = True) -> Layout:
+def _scan_text(
+    chunks: Iterable[bytes | memoryview], delimiter: str, newline: str, whole: bool = True
+) -> DelimitedLayout:
     state = kernel.new_state()
     for chunk in chunks:
-        kernel.scan(np.frombuffer(chunk, np.uint8), ord(delimiter), ord(newline), state)
+        scan = as_written(kernel.scan_chunk) if len(chunk) <= _SHORT else kernel.scan_chunk
+        scan(np.frombuffer(chunk, np.uint8), ord(delimiter), ord(newline), state)
         if state[kernel.PROBLEM]:
             break
     if whole:
-        kernel.finish(state)
-    return Layout(delimiter, newline, state)
+        as_written(kernel.finish_scan)(state)
+    return DelimitedLayout(delimiter, newline, state)
 
 
-def _detect(sample: bytes, newline: str) -> Layout:
+def _detect_layout(sample: bytes, newline: str) -> DelimitedLayout:
     """Return the layout in which all rows of the sample have equally many fields, or else the most rows."""
+    # A full sample may end inside a row or a quote, which is no error then.
     whole = len(sample) < _SAMPLE
-    *usual, space = [_scan([sample], char, newline, whole) for char in (*_DELIMITERS, " ")]
-    if regular := [layout for layout in usual if layout.regular]:
+    *usual, space = [_scan_text([sample], char, newline, whole) for char in (*_DELIMITERS, " ")]
+    if regular := [layout for layout in usual if layout.is_regular]:
         return max(regular, key=lambda layout: layout.columns - (layout.delimiter == ","))
-    if space.regular and space[kernel.ROWS] > 1:
+    if space.is_regular and space[kernel.ROWS] > 1:
         return space
     several = [layout for layout in usual if layout.columns > 1]
     return max(several, key=lambda layout: layout[kernel.ROWS], default=usual[-1])
 
 
-def _better_delimiter(path: Path, given: str, found: Layout) -> str:
+def _better_delimiter(path: Path, given: str, found: DelimitedLayout) -> str:
     return (
         f"{path} has one column with the delimiter {given!r} and {found.columns} with {found.delimiter!r}: "
         "leave the delimiter out or give that one"
     )
 
 
-def _check(path: Path, layout: Layout, header: bool) -> None:
+def _check_layout(path: Path, layout: DelimitedLayout, header: bool, may_be_empty: bool) -> None:
     if layout[kernel.PROBLEM]:
-        raise InputError(f"{path}: line {layout[kernel.PROBLEM_LINE]} {_problem(layout, header)}")
+        raise InputError(f"{path}: line {layout[kernel.PROBLEM_LINE]} {_describe_problem(layout, header)}")
     if layout.columns == 0:
         raise InputError(f"{path} is empty")
-    if header and layout[kernel.ROWS] == 1:
+    if header and layout[kernel.ROWS] == 1 and not may_be_empty:
         raise InputError(f"{path} has a header but no rows")
     if layout[kernel.QUOTED_CELLS] and layout[kernel.STRAY_LINE]:
         raise InputError(
@@ -160,11 +174,14 @@ def _check(path: Path, layout: Layout, header: bool) -> None:
         )
 
 
-def _problem(layout: Layout, header: bool) -> str:
+def _describe_problem(layout: DelimitedLayout, header: bool) -> str:
     match layout[kernel.PROBLEM]:
         case kernel.RAGGED:
-            found = f"has {_fields(layout[kernel.FOUND])}" if layout[kernel.FOUND] else "is blank"
-            return f"{found} where the {'header' if header else 'first row'} has {_fields(layout.columns)}"
+            found = f"has {_format_field_count(layout[kernel.FOUND])}" if layout[kernel.FOUND] else "is blank"
+            return (
+                f"{found} where the {'header' if header else 'first row'} has "
+                f"{_format_field_count(layout.columns)}"
+            )
         case kernel.NUL:
             return "contains a NUL byte; is this a text file, and is its encoding the right one?"
         case kernel.UNCLOSED:
@@ -173,17 +190,17 @@ def _problem(layout: Layout, header: bool) -> str:
             return "has text after a closing quote; a quote inside a quoted cell is written twice"
 
 
-def _fields(count: int) -> str:
+def _format_field_count(count: int) -> str:
     return f"{count} field{'s' * (count != 1)}"
 
 
-def numbered(count: int) -> list[str]:
+def make_column_names(count: int) -> list[str]:
     """Return the names of columns that have none."""
     return [f"column_{number}" for number in range(1, count + 1)]
 
 
-def _names(path: Path, layout: Layout, first: bytes) -> list[str]:
-    cells = pl.read_csv(first, **layout.reading(header=False))
+def _read_names(path: Path, layout: DelimitedLayout, first: bytes) -> list[str]:
+    cells = pl.read_csv(first, **layout.build_read_settings(header=False))
     names = [name or "" for name in cells.row(0)]
     check_names(str(path), names)
     return names

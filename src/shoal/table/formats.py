@@ -8,14 +8,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from shoal.errors import InputError
+from shoal.support.extensions import ExtensionTable
+from shoal.table.base import TableFormat
 
-Format = Literal["text", "parquet", "arrow", "jsonl", "excel"]
+Format: TypeAlias = str
+"""``text``, ``parquet``, ``arrow``, ``jsonl`` or ``excel``, which are read and written in ways of their own;
+or the name of one of `FORMATS`."""
 Compression = Literal["gzip", "zstd"]
 
-CHUNK = 1 << 20
+CHUNK = 1 << 20  # bytes
 # Tables unpack to some 3 to 30 times their size, a file of nothing but zeros to 1,000 times.
 EXPANDED, RATIO = 1 << 28, 200
 
@@ -24,30 +28,58 @@ _FORMATS: dict[str, Format] = {
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".arrows": "arrow",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".xlsx": "excel",
 }
+_TEXT = (".csv", ".tsv", ".txt")
 _COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
 
 _FORMAT_MAGIC: dict[bytes, Format] = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "excel"}
 _COMPRESSION_MAGIC: dict[bytes, Compression] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
+# Further formats by their suffix, without the dot. Reading and writing one takes nothing but its class.
+# The names of the others are taken as well, since a format is known by its name from here on.
+_FURTHER: dict[str, type[Any]] = {}
+FORMATS = ExtensionTable(
+    "file format",
+    "shoal.formats",
+    TableFormat,
+    ("read", "write"),
+    _FURTHER,
+    reserved=(*(suffix[1:] for suffix in (*_FORMATS, *_TEXT, *_COMPRESSIONS)), "text", *_FORMATS.values()),
+)
+
+
+def list_suffixes() -> list[str]:
+    """The suffixes of all formats and compressions, those of plugins included."""
+    return [*_TEXT, *_FORMATS, *(f".{name}" for name in FORMATS), *_COMPRESSIONS]
+
+
 def by_suffix(path: Path) -> tuple[Format, Compression | None]:
     """Return what the name of ``path`` promises; text where it promises nothing."""
     compression = _COMPRESSIONS.get(path.suffix.lower())
     inner = path.with_suffix("") if compression else path
-    return _FORMATS.get(inner.suffix.lower(), "text"), compression
+    return _find_named(inner.suffix.lower()), compression
 
 
-def sniff(path: Path) -> tuple[Format, Compression | None]:
+def _find_named(suffix: str) -> Format:
+    """The format of a suffix; a usual one is not looked for among plugins."""
+    if suffix in _FORMATS:
+        return _FORMATS[suffix]
+    return suffix[1:] if suffix not in ("", *_TEXT) and suffix[1:] in FORMATS else "text"
+
+
+def detect_format(path: Path) -> tuple[Format, Compression | None]:
     """Return what ``path`` is: by its first bytes where they are known ones, by its name otherwise."""
+    # Bytes tell more than names: files are renamed, and .gz may be left out.
     named, _ = by_suffix(path)
-    first = head(path, None, 8)
+    first = read_head(path, None, 8)
     compression = next((kind for magic, kind in _COMPRESSION_MAGIC.items() if first.startswith(magic)), None)
     if compression:
-        first = head(path, compression, 8)
+        first = read_head(path, compression, 8)
     return next(
         (kind for magic, kind in _FORMAT_MAGIC.items() if first.startswith(magic)), named
     ), compression
@@ -55,36 +87,38 @@ def sniff(path: Path) -> tuple[Format, Compression | None]:
 
 def has_magic(path: Path, format: Format, compression: Compression | None) -> bool:
     """Whether a file begins as those of ``format`` do; an Arrow stream with the length of its schema."""
-    first = head(path, compression, 8)
+    first = read_head(path, compression, 8)
     known = [magic for magic, kind in _FORMAT_MAGIC.items() if kind == format]
     return any(map(first.startswith, known)) or (format == "arrow" and first[:4] == b"\xff" * 4)
 
 
-def head(path: Path, compression: Compression | None, size: int) -> bytes:
+def read_head(path: Path, compression: Compression | None, size: int) -> bytes:
     """Return the first ``size`` bytes inside ``path``, or all of them."""
     found = bytearray()
-    for chunk in chunks(path, compression, size):
+    for chunk in read_chunks(path, compression, size):
         found += chunk
+        # A compressed stream may give less at once than it was asked for.
         if len(found) >= size:
             break
     return bytes(found[:size])
 
 
-def chunks(path: Path, compression: Compression | None, size: int = CHUNK) -> Iterator[bytes]:
+def read_chunks(path: Path, compression: Compression | None, size: int = CHUNK) -> Iterator[bytes]:
     """Yield the decompressed content of ``path`` in pieces.
 
     Where that is far more than a table would give, it ends with an InputError: a small file cannot fill the
     memory.
     """
-    pieces = _unpacked(path, compression, size)
-    yield from pieces if compression is None else _bounded(path, pieces)
+    pieces = _decompress_file(path, compression, size)
+    yield from pieces if compression is None else _limit_expansion(path, pieces)
 
 
-def _bounded(path: Path, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    with explained(path):
+def _limit_expansion(path: Path, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    with explain_errors(path):
         most = max(EXPANDED, RATIO * path.stat().st_size)
     seen = 0
     for piece in pieces:
+        # Counted while it unpacks, before the memory is full.
         seen += len(piece)
         if seen > most:
             raise InputError(
@@ -94,20 +128,20 @@ def _bounded(path: Path, pieces: Iterator[bytes]) -> Iterator[bytes]:
         yield piece
 
 
-def _unpacked(path: Path, compression: Compression | None, size: int) -> Iterator[bytes]:
-    with explained(path):
+def _decompress_file(path: Path, compression: Compression | None, size: int) -> Iterator[bytes]:
+    with explain_errors(path):
         if compression == "gzip":
             with gzip.open(path) as stream:
                 yield from iter(lambda: stream.read(size), b"")
         else:
             with path.open("rb") as raw:
                 pieces = iter(lambda: raw.read(size), b"")
-                yield from _unzstd(pieces) if compression == "zstd" else pieces
+                yield from _decompress_zstd(pieces) if compression == "zstd" else pieces
 
 
-def _unzstd(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _decompress_zstd(pieces: Iterator[bytes]) -> Iterator[bytes]:
     # The library's own reader takes a cut-off file for a whole one, so the end of each frame is checked here.
-    zstandard = needs("zstandard", "zstandard")
+    zstandard = import_optional("zstandard", "shoal[zstd]")
     frame = None
     for piece in pieces:
         rest = piece
@@ -117,57 +151,60 @@ def _unzstd(pieces: Iterator[bytes]) -> Iterator[bytes]:
                 yield frame.decompress(rest)
             except zstandard.ZstdError as error:
                 raise EOFError(str(error)) from error
+            # Several frames may follow each other in one file.
             rest, frame = (frame.unused_data, None) if frame.eof else (b"", frame)
     if frame is not None:
         raise EOFError("compressed file ended before the end of its last frame")
 
 
 @contextmanager
-def unchanged(path: Path) -> Iterator[Callable[[], None]]:
+def ensure_unchanged(path: Path) -> Iterator[Callable[[], None]]:
     """Raise an InputError if the file is another one at the end: what was read is then neither of the two.
 
     What it lends asks the same earlier, for those who must know before they go on.
     """
-    before = _state(path)
+    before = _read_state(path)
 
-    def check() -> None:
-        if _state(path) != before:
+    def check_state() -> None:
+        if _read_state(path) != before:
             raise InputError(f"{path} changed while it was read; run again once nobody writes to it")
 
     try:
-        yield check
+        yield check_state
+    # A file that somebody writes to explains any other error better.
     except Exception:
-        check()
+        check_state()
         raise
-    check()
+    check_state()
 
 
-def _state(path: Path) -> tuple[int, ...]:
+def _read_state(path: Path) -> tuple[int, ...]:
     """What tells a file from what it was."""
-    with explained(path):
+    with explain_errors(path):
         found = path.stat()
+    # Not the time alone: its resolution can be coarse, and a copy may keep it.
     return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explain_errors(path: Path) -> Iterator[None]:
     """Turn what the operating system says about reading ``path`` into an InputError."""
     try:
         yield
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise InputError(f"{path} is damaged: {_begun_small(str(error))}") from None
+        raise InputError(f"{path} is damaged: {_lower_first_letter(str(error))}") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
-def _begun_small(text: str) -> str:
+def _lower_first_letter(text: str) -> str:
     """A sentence of a library to go on with; abbreviations stay as they are."""
     return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
 
 
-def needs(module: str, package: str) -> Any:
+def import_optional(module: str, package: str) -> Any:
     """Import an optional ``module``, or say what to install."""
     try:
         return import_module(module)

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import narwhals.dependencies as kinds
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, InternalError, quote, unknown
-from shoal.table.formats import Compression, Format, needs
+from shoal.table.arrowless import has_pyarrow, write_arrowless
+from shoal.table.formats import Compression, Format, import_optional
+from shoal.table.native import (
+    LeftOut,
+    from_pandas,
+    from_pyarrow,
+    holds_values,
+    is_beyond_calendar,
+    is_pandas_frame,
+    is_pyarrow_table,
+    leave_nothing_out,
+    write_categories,
+)
+from shoal.table.rebuild import build_pandas, build_pyarrow, copy_column, copy_columns, prune_pandas
 
 Kind = Literal["path", "pandas", "polars", "lazy", "pyarrow", "spark"]
+_SHORT = 1 << 12  # rows up to which texts are compared one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +44,16 @@ class Origin:
         The caller's own frame, which is never modified; none for a path.
     path, format, compression
         Which file, and what it is.
+    metadata
+        What the footer of a Parquet file says besides its columns.
     delimiter, encoding, bom, newline, header
         How delimited text was written.
+    is_stream
+        Whether Arrow data is a stream, not a file.
+    index
+        Columns that were the index of a pandas frame. An index that only counts rows is not among them.
+    attached
+        What else came with the frame or the file, in words: it is released only if that is asked for.
     """
 
     kind: Kind
@@ -45,6 +66,10 @@ class Origin:
     bom: bool = False
     newline: str = "\n"
     header: bool = True
+    is_stream: bool = False
+    index: tuple[str, ...] = ()
+    attached: tuple[str, ...] = ()
+    metadata: Mapping[str, str] | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         return str(self.path) if self.path is not None else f"the {self.kind} frame"
@@ -62,11 +87,15 @@ class Table:
         Where the frame came from.
     na
         Markers that stand for a missing value. They stay in ``frame``: columns nobody touches pass through.
+    flattened
+        Columns that held no single values and were read as texts, with their types. They can be left out, and
+        nothing else.
     """
 
     frame: pl.DataFrame
     origin: Origin
     na: tuple[str, ...] = ()
+    flattened: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -78,20 +107,61 @@ class Table:
         """Column names, in order."""
         return self.frame.columns
 
+    def strip_values(self, *, keep_metadata: bool = False) -> Table:
+        """The names of the columns and how the table was written, without any value, for what is pickled."""
+        metadata = self.origin.metadata if keep_metadata else None
+        origin = replace(self.origin, native=None, path=None, metadata=metadata)
+        # Names only: even the type of a column may list values.
+        return Table(pl.DataFrame(schema=dict.fromkeys(self.names, pl.Null)), origin, self.na)
+
+    def check_single_values(self, names: Iterable[str]) -> None:
+        """Raise an error unless columns that are to be counted hold single values."""
+        if bad := [name for name in names if name in self.flattened]:
+            raise refuse_nested(str(self.origin), self.flattened[bad[0]], bad)
+
     def column(self, name: str) -> pl.Series:
         """Return a column with null for what is missing: markers, NaN, empty cells of delimited text."""
-        if name not in self.frame.schema:
-            raise InputError(unknown("column", name, self.names))
-        series = unpatterned(self.frame.get_column(name))
+        try:  # not by the schema, which is made anew whenever it is asked for
+            series = use_safe_name(self.frame.get_column(name))
+        except pl.exceptions.ColumnNotFoundError:
+            raise InputError(unknown("column", name, self.names)) from None
         if series.dtype.is_float():
             series = series.fill_nan(None)
-        markers = (*self.na, "") if self.origin.format == "text" else self.na
-        return _without(series, markers) if markers else series
+        return _clear_markers(series, self._markers) if self._markers else series
 
-    def release(
-        self, columns: Mapping[str, pl.Series], rows: NDArray[np.integer[Any]] | None, drop: Sequence[str]
+    def gather_columns(self, names: Sequence[str], rows: NDArray[np.integer[Any]]) -> dict[str, pl.Series]:
+        """Some rows of many columns, which are as `column` gives them."""
+        place = {name: at for at, name in enumerate(self.names)}
+        old = self.frame.get_columns()
+        # Texts all at once, since to ask polars for each of thousands of columns takes longer.
+        text = [name for name in names if old[place[name]].dtype == pl.String]
+        found = dict(zip(text, self._clear_texts([old[place[name]] for name in text]), strict=True))
+        columns = [found[name] if name in found else self.column(name) for name in names]
+        return dict(zip(names, _gather_rows(columns, rows), strict=True))
+
+    def _clear_texts(self, columns: Sequence[pl.Series]) -> list[pl.Series]:
+        frame = _number_names(columns)
+        found = frame.select(pl.all().is_in(self._markers).any())
+        marked = [name for name in frame.columns if found.item(0, name)]
+        return frame.with_columns(
+            _clear_markers(frame.get_column(name), self._markers) for name in marked
+        ).get_columns()
+
+    @property
+    def _markers(self) -> tuple[str, ...]:
+        # Delimited text cannot tell an empty string from a missing value; typed files can.
+        return (*self.na, "") if self.origin.format == "text" else self.na
+
+    def build_release(
+        self,
+        columns: Mapping[str, pl.Series],
+        rows: NDArray[np.integer[Any]] | None,
+        drop: Sequence[str],
+        *,
+        keep_index: bool = False,
+        keep_metadata: bool = False,
     ) -> Any:
-        """Return a frame of the kind that came in, with some columns replaced.
+        """Build a frame of the kind that came in, of the released cells and nothing else.
 
         Parameters
         ----------
@@ -101,24 +171,127 @@ class Table:
             Positions of the rows to release, in that order; all of them when None.
         drop
             Names of the columns to leave out.
+        keep_index, keep_metadata
+            Whether the index of a pandas frame is one again, and attributes and metadata go along.
         """
-        height = self.rows if rows is None else len(rows)
-        if wrong := [name for name, series in columns.items() if len(series) != height]:
-            raise InternalError(f"{height} rows are released, but not so many in {quote(wrong)}")
+        rows = np.arange(self.rows) if rows is None else rows
+        if wrong := [name for name, series in columns.items() if len(series) != len(rows)]:
+            raise InternalError(f"{len(rows)} rows are released, but not so many in {quote(wrong)}")
+        left_out = set(drop)
+        kept = [at for at, name in enumerate(self.names) if name not in left_out]
         if self.origin.kind == "pandas":
-            return _release_pandas(self, columns, rows, drop)
+            # The columns of the index come first, so that a number tells which they are.
+            index = sum(name not in left_out for name in self.origin.index) if keep_index else 0
+            new = self._pandas_arrays(columns)
+            native = self.origin.native
+            frame = build_pandas(native, new, rows, kept, index=index, attributes=keep_metadata)
+            if keep_index and not self.origin.index:  # it counts rows, but somebody wants it
+                frame.index = native.index.take(rows)
+            return frame
+        place = {name: at for at, name in enumerate(self.names)}
         if self.origin.kind == "pyarrow":
-            return _release_pyarrow(self, columns, rows, drop)
-        chosen = self.frame if rows is None else self.frame[rows]
-        # Column by column, since polars takes a name like '^a$' for a pattern.
-        kept = [columns.get(old.name, old).alias(old.name) for old in chosen if old.name not in drop]
-        return pl.LazyFrame(kept) if self.origin.kind == "lazy" else pl.DataFrame(kept)
+            by_place = {place[name]: copy_column(series) for name, series in columns.items()}
+            return build_pyarrow(self.origin.native, by_place, rows, kept, attributes=keep_metadata)
+        frame = self._build_polars(columns, rows, kept)
+        return frame.lazy() if self.origin.kind == "lazy" else frame
+
+    def _build_polars(
+        self, columns: Mapping[str, pl.Series], rows: NDArray[np.integer[Any]], kept: Sequence[int]
+    ) -> pl.DataFrame:
+        old = self.frame.get_columns()
+        names = [old[at].name for at in kept]
+        unchanged = [at for at in kept if old[at].name not in columns]
+        taken = _gather_rows([old[at] for at in unchanged], rows)
+        chosen = {**columns, **{old[at].name: each for at, each in zip(unchanged, taken, strict=True)}}
+        copies = copy_columns([chosen[name] for name in names])
+        return pl.DataFrame([copy.alias(name) for copy, name in zip(copies, names, strict=True)])
+
+    def _pandas_arrays(self, columns: Mapping[str, pl.Series]) -> dict[int, Any]:
+        """New columns as pandas arrays, by their places."""
+        native, place = self.origin.native, {name: at for at, name in enumerate(self.names)}
+        arrays = {}
+        for name, series in columns.items():
+            dtype = native.dtypes.iloc[place[name]]
+            # Numbers, dates and truth values that stay what they are keep their pandas type, and missing
+            # ones beside whole numbers do not turn these into floats. Text may be new text: it has no type.
+            same = (
+                series.dtype == self.frame.to_series(place[name]).dtype != pl.String
+                and str(dtype) != "object"
+            )
+            if same and hasattr(dtype, "categories"):
+                arrays[place[name]] = prune_pandas(write_categories(series, dtype))
+                continue
+            values = _as_pandas(copy_column(series.alias("")), same)
+            # Bare values, since a Series would be aligned on an index that need not be unique.
+            arrays[place[name]] = prune_pandas((_restore_type(values, dtype) if same else values).array)
+        return arrays
 
 
-def from_native(source: object) -> tuple[pl.DataFrame, Origin]:
-    """Return a pandas, polars or pyarrow frame as a polars one."""
-    kind = _kind(source)
-    return _CONVERTERS[kind](source), Origin(kind, source)
+def _number_names(columns: Sequence[pl.Series]) -> pl.DataFrame:
+    """A frame whose columns are called 0, 1, ...: polars takes a name like '^a$' for a pattern."""
+    return pl.DataFrame([series.alias(str(at)) for at, series in enumerate(columns)])
+
+
+def _gather_rows(columns: Sequence[pl.Series], rows: NDArray[np.integer[Any]]) -> list[pl.Series]:
+    """Some rows of many columns: together, since one by one thousands of them take far longer."""
+    return _number_names(columns)[rows].get_columns() if columns else []
+
+
+def _as_pandas(series: pl.Series, same: bool) -> Any:
+    if has_pyarrow():
+        return series.to_pandas(use_pyarrow_extension_array=same)
+    return write_arrowless(series, import_optional("pandas", "pandas"))
+
+
+def _restore_type(values: Any, dtype: Any) -> Any:
+    """A pandas column in the type that it had; as it is, where pyarrow can only read that type."""
+    try:
+        return values.astype(dtype)
+    except NotImplementedError:
+        return values
+
+
+def from_native(
+    source: object, *, with_index: bool = True, left_out: LeftOut = leave_nothing_out
+) -> tuple[pl.DataFrame, Origin]:
+    """Return a pandas, polars or pyarrow frame as a polars one.
+
+    The index of a pandas frame becomes columns, unless it only counts rows or ``with_index`` is false.
+    Columns that are ``left_out`` of the release may have any type.
+    """
+    kind = _detect_kind(source)
+    index: tuple[str, ...] = ()
+    if kind == "pandas" and with_index:
+        source, index = _index_to_columns(source)
+    frame = _CONVERTERS[kind](source, left_out)
+    return frame, Origin(kind, source, index=index, attached=_list_attachments(kind, source))
+
+
+def _index_to_columns(frame: Any) -> tuple[Any, tuple[str, ...]]:
+    """A pandas frame whose index is columns, as it is data like any other; and their names."""
+    index = frame.index
+    # Whole numbers without a name count rows, also where rows were removed since.
+    if index.nlevels == 1 and index.name is None and getattr(index.dtype, "kind", "") in "iu":
+        return frame, ()
+    unnamed = ["index"] if index.nlevels == 1 else [f"level_{at}" for at in range(index.nlevels)]
+    names = [other if name is None else name for name, other in zip(index.names, unnamed, strict=True)]
+    # Level by level in its own type: pandas would guess at objects anew, and fail on half a character.
+    pandas = import_optional("pandas", "pandas")
+    levels = (index.get_level_values(at) for at in range(index.nlevels))
+    columns = [pandas.Series(level, dtype=level.dtype) for level in levels]
+    whole = pandas.concat([*columns, frame.reset_index(drop=True)], axis=1)
+    whole.columns = frame.iloc[:0].reset_index(names=names, allow_duplicates=True).columns
+    whole.attrs = frame.attrs
+    return whole, tuple(map(str, names))
+
+
+def _list_attachments(kind: Kind, source: Any) -> tuple[str, ...]:
+    """What a frame brings along besides its columns, in words."""
+    if kind == "pandas" and source.attrs:
+        return ("the attributes of the frame (attrs)",)
+    if kind == "pyarrow" and (source.schema.metadata or any(field.metadata for field in source.schema)):
+        return ("the metadata of the schema",)
+    return ()
 
 
 def check_names(source: str, names: Sequence[str]) -> None:
@@ -134,49 +307,81 @@ def check_names(source: str, names: Sequence[str]) -> None:
 def check_columns(source: str, frame: pl.DataFrame) -> None:
     """Raise an error unless ``frame`` has rows and all its columns hold single values."""
     check_schema(source, frame.schema)
+    check_calendar(source, frame)
     if frame.height == 0:
         raise InputError(f"{source} has columns but no rows")
+
+
+def check_calendar(source: str, frame: pl.DataFrame) -> None:
+    """Raise an error if there are days too far away to be written."""
+    if far := [each.name for each in frame.get_columns() if is_beyond_calendar(each)]:
+        raise InputError(
+            f"{source}: days of the type {frame.get_column(far[0]).dtype} in {quote(far)} are outside of the "
+            "calendar, as infinite ones are; make them missing, or leave the column out as an identifier"
+        )
 
 
 def check_schema(source: str, schema: pl.Schema) -> None:
     """Raise an error unless all columns have names and hold single values."""
     check_names(source, schema.names())
-    if bad := [name for name, dtype in schema.items() if not _holds_values(dtype)]:
-        kind = schema[bad[0]]
-        raise InputError(f"{source}: not plain values but {kind} in {quote(bad)}; flatten or leave that out")
+    if bad := [name for name, dtype in schema.items() if not holds_values(dtype)]:
+        raise refuse_nested(source, schema[bad[0]], bad)
 
 
-def _holds_values(dtype: pl.DataType) -> bool:
-    plain = (pl.String, pl.Boolean, pl.Categorical, pl.Enum, pl.Null)
-    return dtype.is_numeric() or dtype.is_temporal() or dtype in plain
+def refuse_nested(source: str, kind: object, columns: Sequence[str]) -> InputError:
+    """That columns hold no single values."""
+    return InputError(
+        f"{source}: not plain values but {kind} in {quote(columns)}; flatten that, or leave it out as an "
+        "identifier"
+    )
 
 
-def _without(series: pl.Series, markers: Sequence[str]) -> pl.Series:
+def _clear_markers(series: pl.Series, markers: Sequence[str]) -> pl.Series:
     """Return ``series`` with null in place of ``markers``, read as numbers where it holds numbers."""
     values: list[Any] = list(markers)
     seen = series
+    if series.dtype == pl.String and len(series) <= _SHORT and set(markers).isdisjoint(series.to_list()):
+        return series  # found out here, since to ask polars for each of thousands of columns takes longer
     if series.dtype.is_numeric():
         values = pl.Series(markers, dtype=pl.String).cast(series.dtype, strict=False).drop_nulls().to_list()
     elif series.dtype != pl.String:
-        seen = as_text(series)
+        seen = to_strings(series)
     found = seen.is_in(values).fill_null(False)
     return series.set(found, None) if found.any() else series
 
 
-def unpatterned(series: pl.Series) -> pl.Series:
+def use_safe_name(series: pl.Series) -> pl.Series:
     """Return ``series`` under a harmless name: polars takes one like '^a$' for a pattern and fails."""
     return series.alias("") if series.name.startswith("^") else series
 
 
-def as_text(series: pl.Series) -> pl.Series:
-    """Return the values as text, one way for every type."""
-    return series.dt.to_string("iso") if series.dtype == pl.Duration else series.cast(pl.String)
+def to_strings(series: pl.Series) -> pl.Series:
+    """Return the values as text, one way for every type; values that differ have texts that differ."""
+    # Cast to text, a time would lose its fraction of a second.
+    is_short = series.dtype in (pl.Duration, pl.Time)
+    if not is_short:
+        return series.cast(pl.String)
+    return use_safe_name(series).dt.to_string("iso").alias(series.name)
 
 
-def _kind(source: object) -> Kind:
-    if kinds.is_pandas_dataframe(source):
+def order_released(
+    table: Table, columns: Mapping[str, pl.Series], rows: NDArray[np.int64], left_out: Sequence[str]
+) -> NDArray[np.int64]:
+    """The order of rows by their released values, in which their places in the table tell nothing.
+
+    Quasi-identifiers come first, then the other columns; rows that are equal in all of them are the same.
+    """
+    others = [name for name in table.names if name not in columns and name not in left_out]
+    cells = [*columns.values(), *(use_safe_name(table.frame[name]).gather(rows) for name in others)]
+    # As strings, so that columns of all types can be sorted by.
+    texts = pl.DataFrame([to_strings(series).alias(str(j)) for j, series in enumerate(cells)])
+    return texts.select(pl.arg_sort_by(texts.columns, nulls_last=True)).to_series().to_numpy()
+
+
+def _detect_kind(source: object) -> Kind:
+    if is_pandas_frame(source):
         return "pandas"
-    if kinds.is_pyarrow_table(source):
+    if is_pyarrow_table(source):
         return "pyarrow"
     if isinstance(source, pl.LazyFrame):
         return "lazy"
@@ -193,81 +398,20 @@ def _from_lazy(frame: pl.LazyFrame) -> pl.DataFrame:
         raise InputError(f"the lazy frame cannot be collected: {error}") from error
 
 
-def _from_pandas(frame: Any) -> pl.DataFrame:
+def _from_pandas(frame: Any, left_out: LeftOut) -> pl.DataFrame:
     names = [str(name) for name in frame.columns]
     check_names("the pandas frame", names)
-    needs("pyarrow", "pyarrow")
-    return pl.DataFrame([_pandas_column(frame.iloc[:, at]).alias(name) for at, name in enumerate(names)])
+    return from_pandas(frame, names, left_out)
 
 
-def _pandas_column(column: Any) -> pl.Series:
-    if hasattr(column, "cat"):
-        return _categories(column.cat.categories.to_list(), column.cat.codes.to_numpy(), column.cat.ordered)
-    try:
-        series: Any = pl.from_pandas(column)
-    except (ValueError, TypeError, OverflowError, NotImplementedError):
-        series = None
-    # Objects of several types, periods, intervals: their text is what a reader of the release would see.
-    if series is None or not (
-        _holds_values(series.dtype) or series.dtype.is_nested() or series.dtype == pl.Binary
-    ):
-        series = pl.from_pandas(column.astype("string"))
-    return pl.Series(series)
-
-
-def _categories(categories: list[Any], codes: NDArray[np.integer[Any]], ordered: bool) -> pl.Series:
-    if ordered:
-        labels = [str(category) for category in categories]
-        values = pl.Series(labels, dtype=pl.Enum(labels))
-    else:
-        values = pl.Series(categories)
-    return values.gather(pl.Series(codes, dtype=pl.Int64).replace(-1, None))
-
-
-def _from_pyarrow(table: Any) -> pl.DataFrame:
+def _from_pyarrow(table: Any, left_out: LeftOut) -> pl.DataFrame:
     check_names("the pyarrow frame", table.column_names)
-    frame = pl.DataFrame(pl.from_arrow(table))
-    return frame.with_columns(
-        frame.get_column(name).cast(pl.String).cast(pl.Enum(_dictionary(table.column(name))))
-        for name in table.column_names
-        if getattr(table.schema.field(name).type, "ordered", False)
-    )
+    return from_pyarrow(table, left_out)
 
 
-def _dictionary(column: Any) -> list[str]:
-    chunk = column.unify_dictionaries().chunk(0)
-    return [str(value) for value in chunk.dictionary.to_pylist()]
-
-
-_CONVERTERS: dict[Kind, Callable[[Any], pl.DataFrame]] = {
+_CONVERTERS: dict[Kind, Callable[[Any, LeftOut], pl.DataFrame]] = {
     "pandas": _from_pandas,
     "pyarrow": _from_pyarrow,
-    "lazy": _from_lazy,
-    "polars": lambda frame: frame,
+    "lazy": lambda frame, _: _from_lazy(frame),
+    "polars": lambda frame, _: frame,
 }
-
-
-def _release_pandas(
-    table: Table, columns: Mapping[str, pl.Series], rows: NDArray[np.integer[Any]] | None, drop: Sequence[str]
-) -> Any:
-    native, names = table.origin.native, table.names
-    released = native.copy(deep=False) if rows is None else native.take(rows)
-    for name, series in columns.items():
-        at = names.index(name)
-        dtype = native.dtypes.iloc[at]
-        # Numbers, dates and truth values that stay what they are keep their pandas type, and missing ones
-        # beside whole numbers do not turn these into floats. Text may be new text, so it has no type to keep.
-        same = series.dtype == table.frame.schema[name] != pl.String and str(dtype) != "object"
-        values = series.to_pandas(use_pyarrow_extension_array=same)
-        # Bare values, since a Series would be aligned on an index that need not be unique.
-        released.isetitem(at, (values.astype(dtype) if same else values).array)
-    return released.iloc[:, [at for at, name in enumerate(names) if name not in drop]]
-
-
-def _release_pyarrow(
-    table: Table, columns: Mapping[str, pl.Series], rows: NDArray[np.integer[Any]] | None, drop: Sequence[str]
-) -> Any:
-    released = table.origin.native if rows is None else table.origin.native.take(rows)
-    for name, series in columns.items():
-        released = released.set_column(table.names.index(name), name, series.to_arrow())
-    return released.drop_columns(list(drop)) if drop else released

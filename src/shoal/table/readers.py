@@ -5,18 +5,42 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
 import polars as pl
 
-from shoal.errors import InputError, quote
-from shoal.table.delimited import Layout, check_delimiter, find_layout, numbered, read_delimited
-from shoal.table.encodings import Text, load
-from shoal.table.formats import Compression, Format, chunks, explained, has_magic, needs, sniff, unchanged
-from shoal.table.frames import Origin, Table, check_columns, check_names, from_native
+from shoal.errors import InputError, PluginError, ShoalError, quote
+from shoal.table.delimited import (
+    DelimitedLayout,
+    check_delimiter,
+    find_layout,
+    make_column_names,
+    read_delimited,
+)
+from shoal.table.encodings import TextSource, load_text
+from shoal.table.formats import (
+    FORMATS,
+    Compression,
+    Format,
+    detect_format,
+    ensure_unchanged,
+    explain_errors,
+    has_magic,
+    import_optional,
+    read_chunks,
+)
+from shoal.table.frames import Origin, Table, check_columns, check_names, check_schema, from_native
+from shoal.table.native import LeftOut, flatten_left_out, holds_values, leave_nothing_out
+
+try:
+    import resource
+except ImportError:  # Windows has no such limits
+    resource = None  # type: ignore[assignment]
+
+_LEAST_ADDRESSES = 1_500 << 20  # seen on two cores: below, threads of polars may never start
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +70,14 @@ class ReadOptions:
 _DEFAULTS = ReadOptions()
 
 
-def read(source: object, options: ReadOptions = _DEFAULTS) -> Table:
+def read_table(
+    source: object,
+    options: ReadOptions = _DEFAULTS,
+    *,
+    with_index: bool = True,
+    may_be_empty: bool = False,
+    left_out: LeftOut = leave_nothing_out,
+) -> Table:
     """Read a table.
 
     Parameters
@@ -56,6 +87,13 @@ def read(source: object, options: ReadOptions = _DEFAULTS) -> Table:
         JSON lines or Excel, by their first bytes or else their suffix, and may be compressed by gzip or zstd.
     options
         For delimited text, what need not be detected; for all sources, what counts as missing.
+    with_index
+        Whether the index of a pandas frame becomes columns, where it is more than a count of the rows.
+    may_be_empty
+        Whether a table without rows is one, too, as a private sample may be.
+    left_out
+        Gets the names of all columns, and says which of them are left out of the release: these may hold
+        anything, and are read as texts where they hold no single values.
 
     Raises
     ------
@@ -63,17 +101,26 @@ def read(source: object, options: ReadOptions = _DEFAULTS) -> Table:
         When the source cannot be read whole and without doubt; names the line or column.
     """
     if isinstance(source, str | os.PathLike):
-        with unchanged(Path(source)):
-            frame, origin = _read_path(Path(source), options)
+        with ensure_unchanged(Path(source)):
+            frame, origin = _read_path(Path(source), options, may_be_empty)
     else:
-        frame, origin = from_native(source)
-    check_columns(str(origin), frame)
-    return Table(frame, origin, options.na)
+        frame, origin = from_native(source, with_index=with_index, left_out=left_out)
+    flat = flatten_left_out(frame, left_out)
+    check_schema(str(origin), flat.schema) if may_be_empty else check_columns(str(origin), flat)
+    pairs = zip(frame.schema.items(), flat.dtypes, strict=True)
+    changed = {name: kind for (name, kind), now in pairs if kind != now}
+    return Table(flat, origin, options.na, {name: _describe_type(kind) for name, kind in changed.items()})
+
+
+def _describe_type(kind: pl.DataType) -> str:
+    """What a column held that had to become texts."""
+    return f"{kind} outside of the calendar" if holds_values(kind) else str(kind)
 
 
 def check_file(path: Path) -> None:
-    """Raise an InputError unless ``path`` is a file with something in it."""
-    with explained(path):
+    """Raise an InputError unless ``path`` is a file with something in it, and there is memory to read it."""
+    check_address_space()
+    with explain_errors(path):
         size = path.stat().st_size
     if path.is_dir():
         raise InputError(f"{path} is a folder; give the path of a file")
@@ -83,32 +130,90 @@ def check_file(path: Path) -> None:
         raise InputError(f"{path} is empty")
 
 
-def _read_path(path: Path, options: ReadOptions) -> tuple[pl.DataFrame, Origin]:
+def check_address_space() -> None:
+    """Refuse to begin where polars could not start its threads: it would wait for them without an end."""
+    if resource is None:
+        return
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most != resource.RLIM_INFINITY and most < _LEAST_ADDRESSES:
+        raise InputError(
+            f"this process may use {most >> 20:,} MB of addresses (ulimit -v), and needs "
+            f"{_LEAST_ADDRESSES >> 20:,} MB to begin: raise that limit"
+        )
+
+
+def _read_path(path: Path, options: ReadOptions, may_be_empty: bool) -> tuple[pl.DataFrame, Origin]:
     check_file(path)
-    format, compression = sniff(path)
+    format, compression = detect_format(path)
     if format == "text":
-        return _read_text(path, compression, options)
+        return _read_text(path, compression, options, may_be_empty)
     origin = Origin("path", path=path, format=format, compression=compression)
+    if format == "parquet":
+        origin = add_metadata(origin, path, compression)
     if format == "jsonl":
-        return _read_json_lines(path, load(path, compression, options.encoding)), origin
+        return _read_json_lines(path, load_text(path, compression, options.encoding)), origin
+    if format in ("parquet", "arrow"):
+        return read_typed(path, format, compression), origin
+    if format != "excel":
+        return _read_extension(path, format, compression), origin
     _check_magic(path, format, compression)
-    with _content(path, compression) as content:
-        if format == "excel":
-            return _read_excel(path, content, options.header), origin
-        return _typed(path, pl.read_parquet if format == "parquet" else _read_arrow, content), origin
+    with _open_content(path, compression) as content:
+        return _read_excel(path, content, options.header), origin
+
+
+def _read_extension(path: Path, format: Format, compression: Compression | None) -> pl.DataFrame:
+    """Read a file by the class of its format."""
+    content = BytesIO(b"".join(read_chunks(path, compression)))
+    return read_by_extension(format, content, str(path))
+
+
+def read_by_extension(format: Format, content: IO[bytes], where: str) -> pl.DataFrame:
+    """The table that the class of a format reads; whatever it raises becomes an InputError."""
+    try:
+        found = FORMATS[format]().read(content)
+    except ShoalError:
+        raise
+    except Exception as error:  # the code of somebody else may raise anything
+        raise InputError(f"{where} cannot be read as {format}: {error or type(error).__name__}") from error
+    if not isinstance(found, pl.DataFrame):
+        raise PluginError(f"the file format '{format}' reads no polars frame, but {type(found).__name__}")
+    return found
+
+
+def read_typed(path: Path, format: Format, compression: Compression | None) -> pl.DataFrame:
+    """Read a Parquet or an Arrow file."""
+    _check_magic(path, format, compression)
+    with _open_content(path, compression) as content:
+        return _run_reader(path, pl.read_parquet if format == "parquet" else _read_arrow, content)
+
+
+def add_metadata(origin: Origin, path: Path, compression: Compression | None) -> Origin:
+    """What the footer of a Parquet file says besides its columns."""
+    with _open_content(path, compression) as content:
+        try:
+            found = pl.read_parquet_metadata(content)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, UnicodeDecodeError):
+            return origin  # the reader of the rows says better what is wrong
+    # Arrow's copy of the schema is no content: every writer makes its own.
+    kept = {key: text for key, text in found.items() if key != "ARROW:schema"}
+    return replace(origin, attached=("the metadata of the file",), metadata=kept) if kept else origin
 
 
 def _read_text(
-    path: Path, compression: Compression | None, options: ReadOptions
+    path: Path, compression: Compression | None, options: ReadOptions, may_be_empty: bool
 ) -> tuple[pl.DataFrame, Origin]:
-    text = load(path, compression, options.encoding)
-    layout = find_layout(path, text, options.delimiter, options.header)
+    text = load_text(path, compression, options.encoding)
+    layout = find_layout(path, text, options.delimiter, options.header, may_be_empty)
     frame = read_delimited(path, text, layout, options.header)
     return frame, text_origin(path, text, layout, options.header, compression)
 
 
 def text_origin(
-    path: Path, text: Text, layout: Layout, header: bool, compression: Compression | None = None
+    path: Path,
+    text: TextSource,
+    layout: DelimitedLayout,
+    header: bool,
+    compression: Compression | None = None,
 ) -> Origin:
     """What there is to say of delimited text."""
     return Origin(
@@ -133,15 +238,17 @@ def _check_magic(path: Path, format: Format, compression: Compression | None) ->
         )
 
 
-def _content(path: Path, compression: Compression | None) -> IO[bytes]:
+def _open_content(path: Path, compression: Compression | None) -> IO[bytes]:
     # Polars gets an open file, since it would take the brackets in a path like 'a[1].parquet' for a pattern;
     # without a buffer, since it goes on where the operating system says the file stands.
-    with explained(path):
-        return BytesIO(b"".join(chunks(path, compression))) if compression else path.open("rb", buffering=0)
+    with explain_errors(path):
+        return (
+            BytesIO(b"".join(read_chunks(path, compression))) if compression else path.open("rb", buffering=0)
+        )
 
 
-def _typed(path: Path, reader: Callable[..., pl.DataFrame], content: IO[bytes]) -> pl.DataFrame:
-    with explained(path):
+def _run_reader(path: Path, reader: Callable[..., pl.DataFrame], content: IO[bytes]) -> pl.DataFrame:
+    with explain_errors(path):
         try:
             return reader(content)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -149,21 +256,23 @@ def _typed(path: Path, reader: Callable[..., pl.DataFrame], content: IO[bytes]) 
 
 
 def _read_arrow(content: IO[bytes]) -> pl.DataFrame:
+    # Streams have no magic bytes at their beginning.
     is_file = content.read(6) == b"ARROW1"
     content.seek(0)
     return pl.read_ipc(content) if is_file else pl.read_ipc_stream(content)
 
 
-def _read_json_lines(path: Path, text: Text) -> pl.DataFrame:
+def _read_json_lines(path: Path, text: TextSource) -> pl.DataFrame:
     try:
-        return pl.read_ndjson(BytesIO(b"".join(text.chunks())), infer_schema_length=None)
+        # All lines decide on the types: one far down may have another type than the first.
+        return pl.read_ndjson(BytesIO(b"".join(text.read_chunks())), infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
         raise InputError(f"{path}: {_bad_json(text) or error}") from error
 
 
-def _bad_json(text: Text) -> str:
+def _bad_json(text: TextSource) -> str:
     """Find the first line that is not an object of plain values, which polars does not tell."""
-    lines = BytesIO(b"".join(text.chunks())).readlines()
+    lines = BytesIO(b"".join(text.read_chunks())).readlines()
     wrong = ((number, _bad_object(line)) for number, line in enumerate(lines, 1) if line.strip())
     found = next((f"line {number} {problem}" for number, problem in wrong if problem), "")
     return found if any(map(bytes.strip, lines)) else "there are no rows in it"
@@ -183,14 +292,17 @@ def _bad_object(line: bytes) -> str:
 
 
 def _read_excel(path: Path, content: IO[bytes], header: bool) -> pl.DataFrame:
-    fastexcel = needs("fastexcel", "shoal[excel]")
+    fastexcel = import_optional("fastexcel", "shoal[excel]")
     book = content.read()
     try:
         names = _sheet_names(fastexcel.read_excel(book), header)
         check_names(str(path), names)
         frame = pl.read_excel(
             BytesIO(book),
-            has_header=header,
+            # Names are known; polars would take one like '*' for all columns.
+            has_header=False,
+            read_options={"skip_rows": 1} if header else {},
+            # Types by all rows, and nothing is dropped: rows and columns may be empty on purpose.
             infer_schema_length=None,
             drop_empty_rows=False,
             drop_empty_cols=False,
@@ -210,5 +322,5 @@ def _sheet_names(book: Any, header: bool) -> list[str]:
     """Return the names in the first sheet as they stand; polars would rename equal and missing ones."""
     first = pl.DataFrame(book.load_sheet(0, header_row=None, n_rows=1, dtypes="string"))
     if not header:
-        return numbered(first.width)
+        return make_column_names(first.width)
     return [name or "" for name in (first.row(0) if first.height else ())]

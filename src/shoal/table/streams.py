@@ -14,36 +14,39 @@ from typing import IO, Any
 import polars as pl
 
 from shoal.errors import InputError, OutputError
-from shoal.table.delimited import Layout, find_layout, read_batches
-from shoal.table.encodings import Text, load
-from shoal.table.formats import by_suffix, explained, needs, sniff
-from shoal.table.frames import Origin, Table, check_schema, unpatterned
-from shoal.table.readers import ReadOptions, check_file, text_origin
-from shoal.table.writers import layout_of, put_text
+from shoal.table.delimited import DelimitedLayout, find_layout, read_batches
+from shoal.table.encodings import TextSource, load_text
+from shoal.table.formats import by_suffix, detect_format, explain_errors, import_optional
+from shoal.table.frames import Origin, Table, check_calendar, check_schema
+from shoal.table.native import LeftOut, holds_values, leave_nothing_out, write_values
+from shoal.table.readers import ReadOptions, add_metadata, check_file, text_origin
+from shoal.table.writers import write_delimited
 
-_BATCH = 1 << 18
+_BATCH = 1 << 18  # rows that are in memory at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stream:
+class TableStream:
     """A file whose rows come in batches, in their order."""
 
     origin: Origin
     schema: pl.Schema
     rows: int
     na: tuple[str, ...] = ()
-    _text: tuple[Text, Layout] | None = field(default=None, repr=False)
+    left_out: frozenset[str] = frozenset()
+    """Columns of a typed file that are not released, and may hold anything."""
+    _text: tuple[TextSource, DelimitedLayout] | None = field(default=None, repr=False)
 
     @property
     def names(self) -> list[str]:
         """Column names, in order."""
         return self.schema.names()
 
-    def table(self, frame: pl.DataFrame | None = None) -> Table:
+    def make_table(self, frame: pl.DataFrame | None = None) -> Table:
         """Some rows of the file as a table; none by default."""
         return Table(pl.DataFrame(schema=self.schema) if frame is None else frame, self.origin, self.na)
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    def iterate_batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Yield some columns of all rows."""
         path = self.origin.path
         assert path is not None
@@ -52,16 +55,28 @@ class Stream:
         return self._typed_batches(path, columns)
 
     def _typed_batches(self, path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        parquet = needs("pyarrow.parquet", "shoal[scale]")
-        with explained(path), parquet.ParquetFile(path) as file:
+        parquet = import_optional("pyarrow.parquet", "shoal[scale]")
+        with explain_errors(path), parquet.ParquetFile(path) as file:
             for batch in file.iter_batches(_BATCH, columns=list(columns)):
-                found: Any = pl.from_arrow(batch)
-                series = [unpatterned(found.get_column(name)).cast(self.schema[name]) for name in columns]
-                yield pl.DataFrame([each.alias(name) for each, name in zip(series, columns, strict=True)])
+                series = [self._read_column(batch.column(name), name) for name in columns]
+                rows = pl.DataFrame([each.alias(name) for each, name in zip(series, columns, strict=True)])
+                check_calendar(str(path), rows)
+                yield rows
+
+    def _read_column(self, values: Any, name: str) -> pl.Series:
+        if name in self.left_out and self.schema[name] == pl.String:
+            return write_values(values.to_pylist(), "")
+        found = pl.Series(pl.from_arrow(values))
+        # Days that are left out may lie outside of the calendar; their numbers have the same order.
+        plain = found.to_physical() if name in self.left_out and found.dtype.is_temporal() else found
+        # pyarrow may choose other types than polars; the schema decides.
+        return plain.cast(self.schema[name])
 
 
-def open_stream(path: Path, options: ReadOptions) -> Stream:
+def open_stream(path: Path, options: ReadOptions, left_out: LeftOut = leave_nothing_out) -> TableStream:
     """Look at a file, without reading more of it into memory than its outline.
+
+    Columns that are ``left_out`` of the release may have any type.
 
     Raises
     ------
@@ -69,7 +84,7 @@ def open_stream(path: Path, options: ReadOptions) -> Stream:
         When it cannot be read, or not in parts: only Parquet and delimited UTF-8 text can, uncompressed.
     """
     check_file(path)
-    format, compression = sniff(path)
+    format, compression = detect_format(path)
     if compression is not None or format not in ("text", "parquet"):
         raise InputError(
             f"{path} cannot be read in parts: with a memory limit the input is Parquet or delimited text, "
@@ -77,40 +92,68 @@ def open_stream(path: Path, options: ReadOptions) -> Stream:
         )
     if format == "text":
         return _open_text(path, options)
-    return _open_parquet(path, options)
+    return _open_parquet(path, options, left_out)
 
 
-def outline(path: Path, options: ReadOptions) -> Table:
+def read_schema(path: Path, options: ReadOptions, left_out: LeftOut = leave_nothing_out) -> Table:
     """The columns of a file, or of a folder of Parquet files, without rows."""
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files:
         raise InputError(f"{path} is a folder without Parquet files")
-    return open_stream(files[0], options).table()
+    # The files of a folder are parts of one table, with the same columns.
+    return open_stream(files[0], options, left_out).make_table()
 
 
-def _open_text(path: Path, options: ReadOptions) -> Stream:
-    text = load(path, None, options.encoding or "utf-8")
+def _open_text(path: Path, options: ReadOptions) -> TableStream:
+    # Nothing else is guessed: to transcode a file, all of it would have to be in memory.
+    text = load_text(path, None, options.encoding or "utf-8")
     if isinstance(text.payload, bytes):
         raise InputError(f"{path} is {text.encoding}, which cannot be read in parts: convert it to UTF-8")
     layout = find_layout(path, text, options.delimiter, options.header)
     schema = pl.Schema(dict.fromkeys(layout.names, pl.String))
     origin = text_origin(path, text, layout, options.header)
-    return Stream(origin, schema, layout.rows - options.header, options.na, (text, layout))
+    return TableStream(origin, schema, layout.rows - options.header, options.na, _text=(text, layout))
 
 
-def _open_parquet(path: Path, options: ReadOptions) -> Stream:
-    parquet = needs("pyarrow.parquet", "shoal[scale]")
-    with explained(path):
+def _open_parquet(path: Path, options: ReadOptions, left_out: LeftOut) -> TableStream:
+    parquet = import_optional("pyarrow.parquet", "shoal[scale]")
+    with explain_errors(path):
         try:
             rows = parquet.read_metadata(path).num_rows
-            with path.open("rb") as content:
-                schema = pl.Schema(pl.read_parquet_schema(content))
+            schema = _read_parquet_schema(path)
+        except NotImplementedError as error:  # a type that pyarrow does not have, in whatever column
+            raise _refuse_file(path, _read_parquet_schema(path), error) from error
         except (pl.exceptions.PolarsError, ValueError) as error:  # those of pyarrow are ValueErrors
             raise InputError(f"{path} is damaged or not what its name says: {error}") from error
+    hidden = frozenset(left_out(schema.names()))
+    schema = pl.Schema(
+        {name: _choose_hidden_type(kind) if name in hidden else kind for name, kind in schema.items()}
+    )
     check_schema(str(path), schema)
     if rows == 0:
         raise InputError(f"{path} has columns but no rows")
-    return Stream(Origin("path", path=path, format="parquet"), schema, rows, options.na)
+    origin = add_metadata(Origin("path", path=path, format="parquet"), path, None)
+    return TableStream(origin, schema, rows, options.na, left_out=hidden)
+
+
+def _read_parquet_schema(path: Path) -> pl.Schema:
+    # An open file, since polars takes brackets in a path for a pattern.
+    with path.open("rb") as content:
+        return pl.Schema(pl.read_parquet_schema(content))
+
+
+def _refuse_file(path: Path, schema: pl.Schema, error: Exception) -> InputError:
+    """That a file cannot be opened because of a type, even if the column is left out."""
+    wide = [name for name, kind in schema.items() if kind in (pl.Int128, pl.UInt128)]
+    what = f"column '{wide[0]}' has the type {schema[wide[0]]}, which" if wide else f"a type ({error})"
+    return InputError(f"{path}: {what} cannot be read in parts; convert it, or leave the memory limit out")
+
+
+def _choose_hidden_type(kind: pl.DataType) -> pl.DataType:
+    """The type in which a column that is left out is read: its values are told apart, and not released."""
+    if not holds_values(kind):
+        return pl.String()
+    return pl.Int64() if kind in (pl.Date, pl.Datetime) else kind
 
 
 def check_streamable(path: Path) -> None:
@@ -123,29 +166,26 @@ def check_streamable(path: Path) -> None:
         )
 
 
-def written_as(path: Path, like: Origin, delimiter: str | None) -> Origin:
-    """How a release of ``like`` is written to ``path``, by its suffix."""
-    if by_suffix(path)[0] == "parquet":
-        return Origin("path", path=path, format="parquet")
-    return layout_of(path, like, delimiter)
-
-
 def write_batches(batches: Iterable[pl.DataFrame], path: Path, form: Origin) -> None:
-    """Write batches to ``path``, whatever its name, in the form that `written_as` gives."""
-    with path.open("xb") as stream:
+    """Write batches to ``path``, whatever its name, in the form that `layout_of` gives."""
+    with path.open("wb") as stream:
         if form.format == "parquet":
-            _put_parquet(batches, stream)
+            _write_parquet(batches, stream, form)
         else:
-            put_text(batches, stream, form)
+            write_delimited(batches, stream, form)
+        # On the disk before the caller moves the file to its place.
         stream.flush()
         os.fsync(stream.fileno())
 
 
-def _put_parquet(batches: Iterable[pl.DataFrame], stream: IO[bytes]) -> None:
-    parquet = needs("pyarrow.parquet", "shoal[scale]")
+def _write_parquet(batches: Iterable[pl.DataFrame], stream: IO[bytes], form: Origin) -> None:
+    parquet = import_optional("pyarrow.parquet", "shoal[scale]")
     rest = iter(batches)
+    # The first batch has the schema of all.
     first = next(rest).to_arrow()
     with parquet.ParquetWriter(stream, first.schema, compression="zstd") as writer:
+        if form.metadata:
+            writer.add_key_value_metadata(dict(form.metadata))
         writer.write_table(first)
         for batch in rest:
             writer.write_table(batch.to_arrow())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import codecs
 import gzip
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import IO
@@ -17,36 +17,46 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.errors import InputError, OutputError
-from shoal.files import check_target, whole_file
+from shoal.errors import InputError, OutputError, ShoalError
+from shoal.support.files import check_target, whole_path
 from shoal.table.delimited import check_delimiter
-from shoal.table.formats import Compression, Format, by_suffix, needs
-from shoal.table.frames import Origin, from_native, unpatterned
+from shoal.table.formats import FORMATS, Compression, Format, by_suffix, import_optional
+from shoal.table.frames import Origin, from_native, to_strings, use_safe_name
 from shoal.table.types import NUMBER
 
+Judge = Callable[[Path, Origin], None]
+"""Looks at a file that was written, and at how it was written; raises an error if it may not be released."""
+
 _FORMULA = r"^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]"  # some programs take the wide signs for the others
-_BATCH = 1 << 17
+_BATCH = 1 << 17  # rows that are encoded together
 # Names that promise what cannot be written; text under any other name is what it was asked for.
 _FOREIGN = (".json", ".xls", ".xlsb", ".ods", ".xml", ".html", ".zip", ".bz2", ".xz", ".sqlite", ".db")
+_WRITTEN = (".csv", ".tsv", ".parquet", ".arrow", ".jsonl", ".xlsx")
 _SHEET_ROWS, _SHEET_COLUMNS, _SHEET_CELL = (1 << 20) - 1, 1 << 14, 32767
+_SHEET_DIGITS, _SHEET_NUMBER, _SHEET_DAY = 15, 10**15 - 1, date(1900, 3, 1)  # earlier, sheets count wrong
 
 
-def write(
+def write_table(
     frame: object,
     path: str | Path,
     *,
     like: Origin | None = None,
     delimiter: str | None = None,
     safe_csv: bool = False,
+    keep_metadata: bool = False,
+    private: bool = False,
+    judge: Judge | None = None,
 ) -> None:
     """Write ``frame`` to ``path``, in the format and compression that its suffix names.
 
-    The file appears whole or not at all: it is written beside its place under another name and then moved.
+    The file appears whole or not at all: it is written beside its place under another name, judged there, and
+    then moved.
 
     Parameters
     ----------
     frame
-        A frame of pandas, polars or pyarrow; the index of a pandas frame is not written.
+        A frame of pandas, polars or pyarrow; the index of a pandas frame is written as columns, unless it
+        only counts rows.
     path
         An existing file is replaced.
     like
@@ -56,6 +66,13 @@ def write(
         Overrides that.
     safe_csv
         Put an apostrophe before cells of delimited text that a spreadsheet would run as a formula.
+    keep_metadata
+        Whether what the footer of a Parquet file said is said by another one, too.
+    private
+        Whether only its owner may read the file, because it holds values of the original table.
+    judge
+        Gets the path of the written file and how it was written, before it is moved; raises an error if it
+        may not be released.
 
     Raises
     ------
@@ -65,11 +82,25 @@ def write(
     target = Path(path)
     check_writable(target)
     table = _to_write(frame)
-    format, compression = by_suffix(target)
-    if safe_csv and format == "text":
-        table = neutralised(table)
-    with whole_file(target) as raw, _compressed(raw, compression) as stream:
-        _PUT[format](table, stream, layout_of(target, like, delimiter))
+    layout = choose_layout(target, like, delimiter)
+    if keep_metadata and like is not None:
+        layout = replace(layout, metadata=like.metadata)
+    if safe_csv and layout.format == "text":
+        table = neutralize_formulas(table)
+    with whole_path(target, private=private) as temporary:
+        write_file(table, temporary, layout)
+        if judge is not None:
+            judge(temporary, layout)
+
+
+def write_file(table: pl.DataFrame, path: Path, layout: Origin) -> None:
+    """Write a file, and leave it to the disk before returning."""
+    with path.open("wb") as raw:
+        with _open_compressed(raw, layout.compression) as stream:
+            _PUT.get(layout.format or "text", _write_by_extension)(table, stream, layout)
+        # On the disk before the file is judged and moved.
+        raw.flush()
+        os.fsync(raw.fileno())
 
 
 def check_writable(path: str | Path, forbidden: Iterable[Path] = (), *, table: bool = True) -> None:
@@ -83,50 +114,58 @@ def check_writable(path: str | Path, forbidden: Iterable[Path] = (), *, table: b
         raise OutputError(f"{target} is an input of this run; write the release to another file")
     if not table:
         return
-    if target.suffix.lower() in _FOREIGN:
+    if target.suffix.lower() in _FOREIGN and by_suffix(target)[0] == "text":
+        *others, last = [*_WRITTEN, *(f".{name}" for name in FORMATS)]
         raise OutputError(
-            f"{target}: {target.suffix} files cannot be written; use .csv, .tsv, .parquet, .arrow, .jsonl or "
-            ".xlsx, and .gz or .zst after it to compress"
+            f"{target}: {target.suffix} files cannot be written; use {', '.join(others)} or {last}, and .gz "
+            "or .zst after it to compress"
         )
-    for module, package in _modules(target):
+    for module, package in _list_needed_modules(target):
         try:
-            needs(module, package)
+            import_optional(module, package)
         except InputError as error:
             raise OutputError(f"{target} cannot be written: {error}") from None
 
 
-def formula_cells(frame: pl.DataFrame, columns: Iterable[str]) -> dict[str, int]:
+def count_formula_cells(frame: pl.DataFrame, columns: Iterable[str]) -> dict[str, int]:
     """Count, per column that has any, the cells that a spreadsheet would run as a formula."""
-    text = [name for name in columns if frame.schema[name] in (pl.String, pl.Categorical, pl.Enum)]
-    counts = {name: int(_runs(frame.get_column(name)).sum()) for name in text}
+    schema = frame.schema  # once: it is made anew whenever it is asked for
+    text = [name for name in columns if schema[name] in (pl.String, pl.Categorical, pl.Enum)]
+    # The first signs of all columns at once: few of thousands have any, and those are looked at closely.
+    cells = pl.DataFrame([frame.get_column(name).alias(str(at)) for at, name in enumerate(text)])
+    found = cells.select(pl.all().cast(pl.String).str.contains(_FORMULA).any())
+    likely = [name for at, name in enumerate(text) if found.item(0, at)]
+    counts = {name: int(_find_formulas(frame.get_column(name)).sum()) for name in likely}
     return {name: count for name, count in counts.items() if count}
 
 
-def formula_names(names: Sequence[str]) -> list[str]:
+def find_formula_names(names: Sequence[str]) -> list[str]:
     """The names of columns that a spreadsheet would run: they are cells, too."""
     every = pl.Series(names, dtype=pl.String)
-    return every.filter(_runs(every)).to_list()
+    return every.filter(_find_formulas(every)).to_list()
 
 
-def formula_rows(values: pl.Series, times: NDArray[np.int64]) -> int:
+def count_formula_rows(values: pl.Series, times: NDArray[np.int64]) -> int:
     """In how many rows a spreadsheet would run the value, where each stands for so many of them."""
-    return int(times[_runs(values).to_numpy()].sum()) if values.dtype == pl.String else 0
+    return int(times[_find_formulas(values).to_numpy()].sum()) if values.dtype == pl.String else 0
 
 
-def _runs(column: pl.Series) -> pl.Series:
-    text = unpatterned(column).cast(pl.String)
+def _find_formulas(column: pl.Series) -> pl.Series:
+    text = use_safe_name(column).cast(pl.String)
     return (text.str.contains(_FORMULA) & ~text.str.contains(NUMBER)).fill_null(False)
 
 
-def neutralised(table: pl.DataFrame) -> pl.DataFrame:
+def neutralize_formulas(table: pl.DataFrame) -> pl.DataFrame:
     """Put an apostrophe before cells and names that a spreadsheet would run as a formula."""
-    found = [table.get_column(name) for name in formula_cells(table, table.columns)]
-    safe = table.with_columns(_quoted(column.cast(pl.String), _runs(column)) for column in found)
-    return safe.rename({name: f"'{name}" for name in formula_names(table.columns)})
+    found = [table.get_column(name) for name in count_formula_cells(table, table.columns)]
+    safe = table.with_columns(
+        _add_apostrophes(column.cast(pl.String), _find_formulas(column)) for column in found
+    )
+    return safe.rename({name: f"'{name}" for name in find_formula_names(table.columns)})
 
 
-def _quoted(text: pl.Series, runs: pl.Series) -> pl.Series:
-    return ("'" + unpatterned(text)).zip_with(runs, text).alias(text.name)
+def _add_apostrophes(text: pl.Series, runs: pl.Series) -> pl.Series:
+    return ("'" + use_safe_name(text)).zip_with(runs, text).alias(text.name)
 
 
 def _to_write(frame: object) -> pl.DataFrame:
@@ -139,35 +178,45 @@ def _to_write(frame: object) -> pl.DataFrame:
 def _same_file(one: Path, other: Path) -> bool:
     if one.exists() and other.exists():
         return one.samefile(other)
+    # A file that does not exist yet has nothing but its path.
     return os.path.realpath(one) == os.path.realpath(other)
 
 
-def _modules(path: Path) -> Iterator[tuple[str, str]]:
+def _list_needed_modules(path: Path) -> Iterator[tuple[str, str]]:
     format, compression = by_suffix(path)
     if format == "excel":
         yield "xlsxwriter", "shoal[excel]"
     if compression == "zstd":
-        yield "zstandard", "zstandard"
+        yield "zstandard", "shoal[zstd]"
 
 
-def layout_of(path: Path, like: Origin | None, delimiter: str | None) -> Origin:
-    """Return how to write delimited text: as told, as the name says, as the input was."""
+def choose_layout(path: Path, like: Origin | None, delimiter: str | None) -> Origin:
+    """Return how to write a file: in the format that its name says; delimited text as told, or as it was."""
+    format, compression = by_suffix(path)
+    if format != "text":
+        is_stream = ".arrows" in (suffix.lower() for suffix in path.suffixes[-2:])
+        return Origin("path", path=path, format=format, compression=compression, is_stream=is_stream)
     origin = like if like is not None and like.format == "text" else Origin("path")
+    # Neither the frame nor the metadata of the input goes along unasked.
+    origin = replace(origin, native=None, metadata=None)
     is_tsv = ".tsv" in (suffix.lower() for suffix in path.suffixes[-2:])
     char = check_delimiter(delimiter) if delimiter is not None else "\t" if is_tsv else origin.delimiter
-    return replace(origin, delimiter=char)
+    return replace(origin, path=path, format="text", compression=compression, delimiter=char)
 
 
-def _put_text(table: pl.DataFrame, stream: IO[bytes], layout: Origin) -> None:
+def _write_delimited(table: pl.DataFrame, stream: IO[bytes], layout: Origin) -> None:
     starts = range(0, max(table.height, 1), _BATCH)
-    put_text((table.slice(start, _BATCH) for start in starts), stream, layout)
+    write_delimited((table.slice(start, _BATCH) for start in starts), stream, layout)
 
 
-def put_text(batches: Iterable[pl.DataFrame], stream: IO[bytes], layout: Origin) -> None:
+def write_delimited(batches: Iterable[pl.DataFrame], stream: IO[bytes], layout: Origin) -> None:
     """Write delimited text, batch by batch."""
     encoder = codecs.getincrementalencoder(layout.encoding)()
     stream.write(encoder.encode("\ufeff" * layout.bom))
-    for at, table in enumerate(batches):
+    for at, part in enumerate(batches):
+        table = part.with_columns(
+            to_strings(each) for each in part.get_columns() if each.dtype == pl.Duration
+        )
         batch = BytesIO()
         table.write_csv(
             batch,
@@ -177,10 +226,12 @@ def put_text(batches: Iterable[pl.DataFrame], stream: IO[bytes], layout: Origin)
             # A missing value alone on its line would be a blank line, which at the end of a file is nothing.
             null_value='""' if table.width == 1 else "",
         )
-        stream.write(batch.getbuffer() if layout.encoding == "utf-8" else _encoded(encoder, batch, layout))
+        stream.write(
+            batch.getbuffer() if layout.encoding == "utf-8" else _encode_batch(encoder, batch, layout)
+        )
 
 
-def _encoded(encoder: codecs.IncrementalEncoder, batch: BytesIO, layout: Origin) -> bytes:
+def _encode_batch(encoder: codecs.IncrementalEncoder, batch: BytesIO, layout: Origin) -> bytes:
     text = batch.getvalue().decode()
     try:
         return encoder.encode(text)
@@ -191,8 +242,8 @@ def _encoded(encoder: codecs.IncrementalEncoder, batch: BytesIO, layout: Origin)
         ) from None
 
 
-def _put_excel(table: pl.DataFrame, stream: IO[bytes], _: Origin) -> None:
-    text = [column for column in table.get_columns() if column.dtype == pl.String]
+def _write_excel(table: pl.DataFrame, stream: IO[bytes], _: Origin) -> None:
+    text = [use_safe_name(column) for column in table.get_columns() if column.dtype == pl.String]
     long = any((column.str.len_chars() > _SHEET_CELL).any() for column in text)
     if long or table.height > _SHEET_ROWS or table.width > _SHEET_COLUMNS:
         raise OutputError(
@@ -200,27 +251,84 @@ def _put_excel(table: pl.DataFrame, stream: IO[bytes], _: Origin) -> None:
             "cell, less than the release needs; write another format, such as .csv"
         )
     options = {"strings_to_formulas": False, "strings_to_urls": False, "nan_inf_to_errors": True}
-    with needs("xlsxwriter", "shoal[excel]").Workbook(stream, options) as book:
+    with import_optional("xlsxwriter", "shoal[excel]").Workbook(stream, options) as book:
         book.set_properties({"created": datetime(2000, 1, 1)})  # the time of writing would be in every file
-        table.write_excel(book)
+        # Column by column, since polars takes a name like '^a$' for a pattern.
+        pl.DataFrame([_for_sheet(use_safe_name(column)).alias(column.name) for column in table]).write_excel(
+            book
+        )
+
+
+def _for_sheet(column: pl.Series) -> pl.Series:
+    """A column as a sheet can hold it: as text, where its numbers or times would lose something there."""
+    return column if _fits_sheet(column) else to_strings(column)
+
+
+def _fits_sheet(column: pl.Series) -> bool:
+    """Whether a sheet holds all values: it has numbers of 15 digits, and times of so many milliseconds."""
+    dtype = column.dtype
+    if dtype.is_integer():
+        # Wide enough for the bounds, which small types cannot be compared with.
+        return bool(column.cast(pl.Int128).is_between(-_SHEET_NUMBER, _SHEET_NUMBER).all())
+    if dtype.is_decimal():
+        texts = column.cast(pl.String).str.replace_all(r"[^0-9]", "").str.strip_chars_start("0")
+        return bool((texts.str.len_chars() <= _SHEET_DIGITS).all())
+    if dtype == pl.Time:
+        return bool((column.to_physical() % 1_000_000 == 0).all())
+    if dtype == pl.Date:
+        return bool(column.is_between(_SHEET_DAY, date.max).all())
+    if isinstance(dtype, pl.Datetime):
+        whole = column.dt.truncate("1ms") == column
+        days = column.dt.date().is_between(_SHEET_DAY, date.max)
+        return dtype.time_zone is None and bool((whole & days).all())
+    return dtype != pl.Duration
+
+
+def _write_arrow(table: pl.DataFrame, stream: IO[bytes], layout: Origin) -> None:
+    if layout.is_stream:
+        table.write_ipc_stream(stream)
+    else:
+        table.write_ipc(stream)
+
+
+def _write_by_extension(table: pl.DataFrame, stream: IO[bytes], layout: Origin) -> None:
+    """Write by the class of a format; whatever it raises becomes an OutputError."""
+    try:
+        FORMATS[str(layout.format)]().write(table, stream)
+    except ShoalError:
+        raise
+    except Exception as error:  # the code of somebody else may raise anything
+        said = error or type(error).__name__
+        raise OutputError(f"{layout.path} cannot be written as {layout.format}: {said}") from error
+
+
+def _copy_metadata(metadata: Mapping[str, str] | None) -> dict[str, str] | None:
+    return dict(metadata) if metadata else None
 
 
 _PUT: dict[Format, Callable[[pl.DataFrame, IO[bytes], Origin], None]] = {
-    "text": _put_text,
-    "excel": _put_excel,
-    "parquet": lambda table, stream, _: table.write_parquet(stream),
-    "arrow": lambda table, stream, _: table.write_ipc(stream),
+    "text": _write_delimited,
+    "excel": _write_excel,
+    "parquet": lambda table, stream, layout: table.write_parquet(
+        stream, metadata=_copy_metadata(layout.metadata)
+    ),
+    "arrow": _write_arrow,
     "jsonl": lambda table, stream, _: table.write_ndjson(stream),
 }
 
 
 @contextmanager
-def _compressed(raw: IO[bytes], compression: Compression | None) -> Iterator[IO[bytes]]:
+def _open_compressed(raw: IO[bytes], compression: Compression | None) -> Iterator[IO[bytes]]:
     if compression == "gzip":
+        # No name and no time in the header: the same table gives the same bytes.
         with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as stream:
             yield stream  # type: ignore[misc]
     elif compression == "zstd":
-        with needs("zstandard", "zstandard").ZstdCompressor().stream_writer(raw, closefd=False) as stream:
+        with (
+            import_optional("zstandard", "shoal[zstd]")
+            .ZstdCompressor()
+            .stream_writer(raw, closefd=False) as stream
+        ):
             yield stream
     else:
         yield raw

@@ -2,8 +2,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.algorithms import Genetic
-from shoal.api import anonymize
+from shoal.algorithms.genetic import Genetic
+from shoal.engines.api import anonymize
 from shoal.errors import RecipeError
 
 OPTIMUM = 10.6061  # of test2.csv, k = 2, proved by MinGen
@@ -24,7 +24,7 @@ def people(rows, seed=0):
 QUASI = ["age", "sex", "town"]
 
 
-@pytest.mark.data
+@pytest.mark.exhaustive
 def test_evolution_comes_near_the_optimum(shared_data):
     small = shared_data / "small"
     frame = pl.read_csv(small / "test2.csv")
@@ -32,6 +32,7 @@ def test_evolution_comes_near_the_optimum(shared_data):
     for seed in range(20):
         report = anonymize(
             frame,
+            others="keep",
             quasi=frame.columns[:-1],
             sensitive=["Bracket"],
             k=2,
@@ -49,7 +50,7 @@ def test_evolution_comes_near_the_optimum(shared_data):
 
 def test_it_improves_on_mondrian_and_stops():
     frame = people(300)
-    settings = {"quasi": QUASI, "k": 4}
+    settings = {"quasi": QUASI, "others": "keep", "k": 4}
     start = anonymize(frame, **settings, algorithm="mondrian").report
     bred = anonymize(frame, **settings, algorithm=Genetic(generations=40, patience=10)).report
     assert bred.ncp < start.ncp
@@ -74,16 +75,24 @@ def test_it_is_never_worse_than_its_start(loss):
 
 def test_negative_weights_suppress_their_column():
     release = anonymize(
-        people(40), quasi=QUASI, k=2, weights={"town": -1.0}, algorithm="genetic(generations=3)"
+        people(40),
+        others="keep",
+        quasi=QUASI,
+        k=2,
+        weights={"town": -1.0},
+        algorithm="genetic(generations=3)",
     )
     assert set(release.frame["town"]) == {"*"}
 
 
 def test_every_generation_is_told(monkeypatch):
-    monkeypatch.setattr("shoal.exact.budget.Budget.tell.__defaults__", (None, 0.0))  # as often as can be
+    monkeypatch.setattr(
+        "shoal.algorithms.exact.budget.Budget.report_progress.__defaults__", (None, 0.0)
+    )  # as often as can be
     said = []
     report = anonymize(
         people(60),
+        others="keep",
         quasi=QUASI,
         k=3,
         algorithm=Genetic(generations=8, patience=8),
@@ -102,13 +111,14 @@ def test_large_tables_evolve_in_blocks():
     said = []
     release = anonymize(
         frame,
+        others="keep",
         quasi=QUASI,
         k=5,
         algorithm=Genetic(generations=4),
         on_progress=lambda doing, done: said.append(doing),
     )
     assert "evolving block 2 of 3" in said
-    start = anonymize(frame, quasi=QUASI, k=5, algorithm="mondrian").report
+    start = anonymize(frame, others="keep", quasi=QUASI, k=5, algorithm="mondrian").report
     assert release.report.smallest_class >= 5
     assert release.report.ncp <= start.ncp
     assert release.report.lower_bound is None
@@ -116,7 +126,7 @@ def test_large_tables_evolve_in_blocks():
 
 def test_many_rows_by_matching_evolve_as_classes():
     report = anonymize(
-        people(80), quasi=QUASI, k=3, algorithm="genetic(semantics=matching,generations=3)"
+        people(80), others="keep", quasi=QUASI, k=3, algorithm="genetic(semantics=matching,generations=3)"
     ).report
     assert report.smallest_class >= 3
     assert any("class by class" in note for note in report.notes)
@@ -124,7 +134,7 @@ def test_many_rows_by_matching_evolve_as_classes():
 
 def test_the_seed_decides():
     frame = people(60, 5)
-    settings = {"quasi": QUASI, "k": 3, "algorithm": Genetic(generations=3)}
+    settings = {"quasi": QUASI, "others": "keep", "k": 3, "algorithm": Genetic(generations=3)}
     first, again = (anonymize(frame, **settings, seed=1).frame for _ in range(2))
     assert first.equals(again)
 
@@ -141,5 +151,11 @@ def test_parameters_are_checked(name, value):
 def test_other_models_need_classes():
     with pytest.raises(RecipeError, match="semantics=classes"):
         anonymize(
-            people(10), quasi=QUASI, sensitive=["ill"], k=2, l=2, algorithm="genetic(semantics=matching)"
+            people(10),
+            others="keep",
+            quasi=QUASI,
+            sensitive=["ill"],
+            k=2,
+            l=2,
+            algorithm="genetic(semantics=matching)",
         )

@@ -6,26 +6,26 @@ import pytest
 
 import shoal
 from shoal.algorithms import Problem
-from shoal.encoding import Column, encode
-from shoal.frequency import CodedRows
-from shoal.privacy import Scale, for_columns, parse_model
+from shoal.codespace.encoding import Column, encode_column
+from shoal.codespace.frequency import CodedRows
+from shoal.privacy import ValueScale, for_columns, parse_model
 
 AGES = [21, 22, 23, 24, 35, 36, 37, 38]
 ILLNESS = [0, 0, 1, 1, 0, 2, 0, 1]
 
 
 def problem(*goals: str) -> Problem:
-    age = encode(pl.Series(AGES), Column("age"))
+    age = encode_column(pl.Series(AGES), Column("age"))
     rows = CodedRows((age.codes,), (age.domain.size,), (np.array(ILLNESS, np.uint32),), (3,))
     models = for_columns(map(parse_model, goals), ["illness"])
-    scales = {"illness": Scale(ordered=True)}
+    scales = {"illness": ValueScale(ordered=True)}
     return Problem((age.domain,), rows, ("illness",), models, "ncp", np.ones(1), scales=scales)
 
 
 def judged(groups: list[list[int]], *goals: str) -> list[bool]:
     group = np.repeat(np.arange(len(groups)), [len(rows) for rows in groups])
     row = np.array([row for rows in groups for row in rows])
-    return problem(*goals).suffices(group, row, len(groups)).tolist()
+    return problem(*goals).find_sufficient_groups(group, row, len(groups)).tolist()
 
 
 def test_groups_may_overlap_and_are_compared_with_the_whole():
@@ -58,12 +58,12 @@ def test_a_bound_on_the_whole_asks_something_sufficient_of_each_group():
 )
 def test_the_least_size_of_a_class(goals, size):
     subject = problem(*goals)
-    assert subject.rules(subject.table).size == size
+    assert subject.build_rules(subject.table).size == size
 
 
 def test_rules_know_the_whole():
     subject = problem("t(t=0.1)", "basic-beta(beta=1)")
-    rules = subject.rules(subject.table)
+    rules = subject.build_rules(subject.table)
     assert rules.rows == 8
     assert rules.whole.tolist() == [4, 3, 1]
     assert rules.limit.tolist() == [0.1, 1.0]
@@ -72,7 +72,7 @@ def test_rules_know_the_whole():
 def test_rules_for_some_rows_know_the_whole():
     subject = problem("t(t=0.1)")
     some = CodedRows((subject.rows.quasi[0][:2],), subject.rows.sizes, (subject.rows.sensitive[0][:2],), (3,))
-    rules = subject.rules(some.one_by_one(in_order=True))
+    rules = subject.build_rules(some.one_by_one(in_order=True))
     assert rules.entry.size == 3
     assert (rules.rows, rules.whole.tolist()) == (8, [4, 3, 1])
 
@@ -80,18 +80,18 @@ def test_rules_for_some_rows_know_the_whole():
 def peopled(*goals) -> Problem:
     """Ages of which the table has some, and of which the population has two each and 40."""
     people = pl.Series([*AGES, *AGES, 40])
-    age = encode(pl.concat([pl.Series(AGES), people]), Column("age"))
+    age = encode_column(pl.concat([pl.Series(AGES), people]), Column("age"))
     rows = CodedRows((age.codes[:8],), (age.domain.size,))
-    population = CodedRows((age.codes[8:],), (age.domain.size,)).collapsed()
+    population = CodedRows((age.codes[8:],), (age.domain.size,)).collapse_rows()
     return Problem((age.domain,), rows, (), goals, "ncp", np.ones(1), population=population)
 
 
 def test_people_who_are_not_in_the_table_weigh_nothing():
     subject = peopled(shoal.KMap(3, "people.csv"))
-    table = subject.peopled
+    table = subject.table_with_population
     assert table.weight.tolist() == [1] * 8 + [0]
     assert table.codes[table.of_row, 0].tolist() == subject.rows.quasi[0].tolist()
-    rules = subject.rules(table)
+    rules = subject.build_rules(table)
     entries = [
         dict(zip(rules.value[at : at + 2].tolist(), rules.times[at : at + 2].tolist(), strict=True))
         for at in rules.entry[:-1]
@@ -103,15 +103,23 @@ def test_groups_are_fit_by_those_who_equal_their_rows():
     # Two people for each row; 40 is among all, who can be had by suppression.
     groups = np.repeat([0, 1, 2], [1, 2, 8])
     rows = np.array([0, 0, 1, *range(8)])
-    assert peopled(shoal.KMap(4, "p.csv")).suffices(groups, rows, 3).tolist() == [False, True, True]
-    assert peopled(shoal.KMap(17, "p.csv")).suffices(groups, rows, 3).tolist() == [False, False, True]
+    assert peopled(shoal.KMap(4, "p.csv")).find_sufficient_groups(groups, rows, 3).tolist() == [
+        False,
+        True,
+        True,
+    ]
+    assert peopled(shoal.KMap(17, "p.csv")).find_sufficient_groups(groups, rows, 3).tolist() == [
+        False,
+        False,
+        True,
+    ]
     presence = shoal.DeltaPresence(0.48, 0.5, "p.csv")
-    assert peopled(presence).suffices(groups, rows, 3).tolist() == [True, True, False]
+    assert peopled(presence).find_sufficient_groups(groups, rows, 3).tolist() == [True, True, False]
 
 
 def test_equal_rows_share_those_who_equal_them():
     subject = peopled(shoal.KMap(3, "people.csv"))
-    assert subject._equal(np.array([[0], [0], [0], [1], [8]])).tolist() == [1, 1, 0, 2, 1]
+    assert subject._count_equal_people(np.array([[0], [0], [0], [1], [8]])).tolist() == [1, 1, 0, 2, 1]
 
 
 def partitions(rows: list[int]):
@@ -149,5 +157,7 @@ def test_exact_search_judges_groups_by_the_whole():
 
 def test_exact_search_says_what_its_optimum_is_one_of():
     people = pl.DataFrame({"age": AGES})
-    found = shoal.anonymize(people, quasi=["age"], models=["average-risk(risk=0.5)"], algorithm="mingen")
+    found = shoal.anonymize(
+        people, others="keep", quasi=["age"], models=["average-risk(risk=0.5)"], algorithm="mingen"
+    )
     assert any("a bound on the whole table" in note for note in found.report.notes)

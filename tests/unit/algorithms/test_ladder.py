@@ -38,6 +38,7 @@ def test_more_sweeps_lose_less_and_no_sweeps_change_nothing():
 def test_a_small_budget_ends_the_refinement():
     report = shoal.anonymize(
         PEOPLE,
+        others="keep",
         quasi=["age", "town", "job"],
         k=5,
         algorithm="refine(sweeps=1000,seconds=0.001)",
@@ -52,6 +53,7 @@ def test_the_goal_holds_with_trees_missing_values_and_diversity(algorithm):
     frame = PEOPLE.with_columns(pl.when(pl.col("age") > 80).then(None).otherwise("age").alias("age"))
     release = shoal.anonymize(
         frame,
+        others="keep",
         quasi=["age", "town", "job"],
         sensitive=["ill"],
         k=4,
@@ -85,12 +87,14 @@ def test_columns_with_one_value_only(algorithm):
 def test_many_equal_rows_help_out_in_other_classes():
     frame = pl.DataFrame({"age": [30] * 100 + [31, 33], "ill": ["x"] * 102})
     assert lost("mondrian", frame, quasi=["age"], k=3) > 0
-    release = shoal.anonymize(frame, quasi=["age"], plain=["ill"], k=3, algorithm="refine")
+    release = shoal.anonymize(frame, others="keep", quasi=["age"], plain=["ill"], k=3, algorithm="refine")
     assert release.report.ncp == pytest.approx(3 / 102)  # one of the hundred joins the two
 
 
 def test_auto_says_what_it_tried_and_why_it_chose():
-    notes = shoal.anonymize(PEOPLE, quasi=["age", "town", "job"], k=5, plain=["ill"]).report.notes
+    notes = shoal.anonymize(
+        PEOPLE, others="keep", quasi=["age", "town", "job"], k=5, plain=["ill"]
+    ).report.notes
     assert any(
         note.startswith("auto tried mondrian ") and "hilbert" in note and "cluster" in note for note in notes
     )
@@ -100,11 +104,17 @@ def test_auto_says_what_it_tried_and_why_it_chose():
 def test_auto_makes_one_pass_where_there_is_no_time_for_more():
     fast = "auto(seconds=0.0001)"
     notes = shoal.anonymize(
-        PEOPLE, quasi=["age", "town"], k=5, algorithm=fast, plain=["ill", "job"]
+        PEOPLE, others="keep", quasi=["age", "town"], k=5, algorithm=fast, plain=["ill", "job"]
     ).report.notes
     assert any("auto chose hilbert: " in note for note in notes)
     trees = shoal.anonymize(
-        PEOPLE, quasi=["age", "job"], k=5, algorithm=fast, plain=["ill", "town"], hierarchies={"job": JOBS}
+        PEOPLE,
+        others="keep",
+        quasi=["age", "job"],
+        k=5,
+        algorithm=fast,
+        plain=["ill", "town"],
+        hierarchies={"job": JOBS},
     )
     assert any("auto chose mondrian" in note for note in trees.report.notes)
 
@@ -132,6 +142,7 @@ def test_an_interrupt_is_answered():
     with pytest.raises(KeyboardInterrupt):
         shoal.anonymize(
             PEOPLE,
+            others="keep",
             quasi=["age", "town"],
             plain=["ill", "job"],
             k=5,

@@ -9,17 +9,20 @@ import pytest
 from rich.console import Console
 
 import shoal
-from shoal.algorithms import Datafly, Lattice, Samarati, groupings, lattice
-from shoal.algorithms.levels import Ladder, inside
+from shoal.algorithms import lattice, lattice_groups
+from shoal.algorithms.datafly import Datafly
+from shoal.algorithms.lattice import Lattice
+from shoal.algorithms.levels import Ladder, find_coded_range
+from shoal.algorithms.samarati import Samarati
+from shoal.codespace.loss import LOSSES
+from shoal.codespace.recoding import Proposal, Recoding
+from shoal.engines.memory import make_release, prepare_table
 from shoal.errors import GoalNotMet, RecipeError
-from shoal.hierarchies import Hierarchy
-from shoal.loss import LOSSES
 from shoal.privacy import KAnonymity
-from shoal.recipe import Recipe
-from shoal.recoding import Proposal, Recoding
+from shoal.recipes.recipe import Recipe
 from shoal.report.terminal import show_report
-from shoal.run import prepare, released
-from shoal.table import read
+from shoal.table import read_table
+from shoal.table.hierarchies import Hierarchy
 
 TOWNS = Hierarchy.from_tree({"south": {"Bavaria": ["Ulm", "Hof"]}, "west": {"Rhine": ["Bonn", "Trier"]}})
 PEOPLE = pl.DataFrame(
@@ -67,7 +70,7 @@ def test_coding_of_dates_ordered_values_and_missing_ones():
     sizes = pl.Series(["S", "M", "L", "XL"] * 5, dtype=pl.Enum(["S", "M", "L", "XL"]))
     frame = pl.DataFrame({"day": dates, "size": sizes})
     algorithm = Lattice(levels="day=0,size=0", coding="day=2020-02-01..,size=S..M")
-    release = shoal.anonymize(frame, quasi=["day", "size"], k=2, algorithm=algorithm)
+    release = shoal.anonymize(frame, others="keep", quasi=["day", "size"], k=2, algorithm=algorithm)
     assert set(release.frame["day"]) == {"[2020-01-01..2020-01-15]", "2020-02-01", None}
     assert set(release.frame["size"]) == {"S", "M", "[L..XL]"}
 
@@ -75,15 +78,17 @@ def test_coding_of_dates_ordered_values_and_missing_ones():
 @pytest.mark.parametrize("coding", [None, "age=20..50"])
 def test_levels_are_nested_and_cover_every_code(coding):
     recipe = Recipe(tuple(PEOPLE.columns), (KAnonymity(2),), trees={"town": TOWNS})
-    for domain in prepare(recipe, read(PEOPLE)).problem.domains:
-        ladder = Ladder.of(domain, inside(domain, "20", "50") if coding and domain.kind == "number" else None)
+    for domain in prepare_table(recipe, read_table(PEOPLE)).problem.domains:
+        ladder = Ladder.from_domain(
+            domain, find_coded_range(domain, "20", "50") if coding and domain.kind == "number" else None
+        )
         assert (ladder.node[-1] == 0).all()
-        for level in range(ladder.top + 1):
-            lo, hi = ladder.ends(level)
+        for level in range(ladder.top_level + 1):
+            lo, hi = ladder.find_node_ends(level)
             assert ((lo <= np.arange(domain.size)) & (np.arange(domain.size) <= hi)).all()
             assert all(len(set(ladder.node[level][a : b + 1])) == 1 for a, b in zip(lo, hi, strict=True))
             if level:
-                below = ladder.ends(level - 1)
+                below = ladder.find_node_ends(level - 1)
                 assert ((lo <= below[0]) & (below[1] <= hi)).all()
                 assert (ladder.width[level] >= ladder.width[level - 1]).all()
 
@@ -127,7 +132,11 @@ def test_values_of_an_order_are_checked():
     sizes = pl.Series(["S", "M"] * 5, dtype=pl.Enum(["S", "M"]))
     with pytest.raises(RecipeError, match="'size' has no value 'XS', but 'S', 'M'"):
         shoal.anonymize(
-            pl.DataFrame({"size": sizes}), quasi=["size"], k=2, algorithm=Lattice(coding="size=XS..")
+            pl.DataFrame({"size": sizes}),
+            others="keep",
+            quasi=["size"],
+            k=2,
+            algorithm=Lattice(coding="size=XS.."),
         )
 
 
@@ -145,11 +154,11 @@ def test_negative_weights_are_refused(name):
 
 def test_a_release_of_nothing_is_none():
     recipe = Recipe(tuple(PEOPLE.columns), (KAnonymity(2),), suppress=1.0)
-    table = read(PEOPLE)
-    subject = prepare(recipe, table)
+    table = read_table(PEOPLE)
+    subject = prepare_table(recipe, table)
     nothing = np.full(subject.problem.table.weight.size, -1, np.int32)
     with pytest.raises(GoalNotMet, match="every row would be suppressed"):
-        released(recipe, table, subject, Proposal(subject.problem.table, nothing))
+        make_release(recipe, table, subject, Proposal(subject.problem.table, nothing))
 
 
 def test_a_recipe_keeps_levels_and_coding(tmp_path):
@@ -163,14 +172,14 @@ def test_a_recipe_keeps_levels_and_coding(tmp_path):
 
 def problem(**settings):
     recipe = Recipe(tuple(PEOPLE.columns), (KAnonymity(5),), trees={"town": TOWNS}, suppress=0.1)
-    return replace(prepare(recipe, read(PEOPLE)).problem, **settings)
+    return replace(prepare_table(recipe, read_table(PEOPLE)).problem, **settings)
 
 
 def test_what_is_kept_of_groups_has_no_influence(monkeypatch):
     for loss in ("ncp", "class-size", "entropy"):
         task = problem(loss=loss)
         plenty = Lattice().search(task)
-        monkeypatch.setattr(groupings, "_KEPT", 2)
+        monkeypatch.setattr(lattice_groups, "_KEPT", 2)
         little = Lattice().search(task)
         monkeypatch.undo()
         assert (little.levels, little.tried, little.states) == (plenty.levels, plenty.tried, plenty.states)
@@ -186,7 +195,7 @@ def test_of_a_huge_lattice_the_part_around_datafly_is_searched(monkeypatch):
     assert part.search_space == whole.search_space == 5 * 4 * 2
     assert part.lower_bound <= whole.lower_bound
     assert any("around those of datafly" in note for note in part.notes)
-    greedy, found = (Recoding.of(each, task.domains) for each in (Datafly().search(task), part))
+    greedy, found = (Recoding.from_proposal(each, task.domains) for each in (Datafly().search(task), part))
     least, most = (LOSSES["ncp"]().measure(each, task.weights).value for each in (found, greedy))
     assert whole.lower_bound <= least <= most
     assert part.optimal is False

@@ -67,7 +67,7 @@ def test_cells_make_large_tables_possible_at_little_cost():
 
 def test_what_has_no_mean_is_refused():
     with pytest.raises(RecipeError, match="'ill' cannot be put in order"):
-        release_of(quasi=["height", "ill"], sensitive=[])
+        release_of(quasi=["height", "ill"], sensitive=[], others="keep")
     gaps = BODIES.with_columns(pl.when(pl.col("mass") > 90).then(None).otherwise("mass").alias("mass"))
     with pytest.raises(RecipeError, match="values missing in 'mass'"):
         release_of(gaps)
@@ -85,6 +85,7 @@ def test_no_row_is_lost_where_a_greedy_class_stands_in_for_groups():
     )
     release = shoal.anonymize(
         frame,
+        others="keep",
         quasi=["one", "two"],
         sensitive=["s", "other"],
         models=["basic-beta(beta=1)"],

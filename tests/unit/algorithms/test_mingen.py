@@ -2,10 +2,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.algorithms import MinGen
-from shoal.api import anonymize
+from shoal.algorithms.mingen import MinGen
+from shoal.engines.api import anonymize
 from shoal.errors import GoalNotMet, InputError, RecipeError
-from shoal.parameters import build
+from shoal.support.parameters import build_entry
 
 FOUR = ("Name", "Age", "Sex", "Education", "Job")
 
@@ -15,6 +15,7 @@ def solve(folder, name, k, semantics, loss="certainty", weights=None, **settings
     *quasi, sensitive = frame.columns
     return anonymize(
         frame,
+        others="keep",
         quasi=quasi,
         sensitive=[sensitive],
         k=k,
@@ -30,7 +31,7 @@ def small(shared_data):
     return shared_data / "small"
 
 
-@pytest.mark.data
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "k", "loss", "weights", "value", "count"),
     [
@@ -55,7 +56,6 @@ def test_the_known_optima_by_matching(small, name, k, loss, weights, value, coun
     assert any("unlike every other" in warning for warning in report.warnings)
 
 
-@pytest.mark.data
 @pytest.mark.parametrize(
     ("name", "k", "value"), [("test4.csv", 2, 10.1935), ("test2.csv", 2, 11.6061), ("test2.csv", 3, 20.0)]
 )
@@ -66,7 +66,6 @@ def test_the_known_optima_by_classes(small, name, k, value):
     assert report.smallest_class >= k
 
 
-@pytest.mark.data
 def test_the_table_that_the_reference_finds(small):
     released = solve(small, "test.csv", 2, "matching").frame
     assert released.drop("Salary").rows() == [
@@ -77,14 +76,13 @@ def test_the_table_that_the_reference_finds(small):
     ]
 
 
-@pytest.mark.data
 def test_adult_is_proved_optimal(shared_data):
     frame = pl.read_csv(shared_data / "adult" / "adult_9col.csv", separator=";", n_rows=40)
     folder = shared_data / "adult" / "hierarchies"
     quasi = ["age", "education", "sex", "marital-status"]
     trees = {name: folder / f"{name}.csv" for name in quasi[1:]}
-    exact = anonymize(frame, quasi=quasi, k=2, hierarchies=trees, algorithm="mingen").report
-    greedy = anonymize(frame, quasi=quasi, k=2, hierarchies=trees, algorithm="mondrian").report
+    exact = anonymize(frame, others="keep", quasi=quasi, k=2, hierarchies=trees, algorithm="mingen").report
+    greedy = anonymize(frame, others="keep", quasi=quasi, k=2, hierarchies=trees, algorithm="mondrian").report
     assert exact.optimal
     assert exact.ncp < greedy.ncp
     assert exact.ncp == pytest.approx(exact.lower_bound, abs=1e-6)
@@ -105,33 +103,39 @@ def people(rows=12, seed=0):
 QUASI = ["age", "sex", "town"]
 
 
+@pytest.mark.exhaustive
 def test_the_search_by_columns_agrees_with_the_one_by_subsets(monkeypatch):
     for seed in range(6):
         frame = people(11, seed)
         for k, loss in ((2, "ncp"), (3, "certainty"), (2, "distortion")):
-            settings = {"quasi": QUASI, "k": k, "loss": loss, "algorithm": MinGen(sets=bool(seed % 2))}
+            goal = {"k": k, "loss": loss, "algorithm": MinGen(sets=bool(seed % 2))}
+            settings = {"quasi": QUASI, "others": "keep", **goal}
             few = anonymize(frame, **settings).report
             with monkeypatch.context() as patch:
-                patch.setattr("shoal.exact.classes.FEW", 4)
+                patch.setattr("shoal.algorithms.exact.classes.FEW", 4)
                 many = anonymize(frame, **settings).report
             assert many.loss["value"] == pytest.approx(few.loss["value"], abs=1e-9)
             assert many.optimal
 
 
+@pytest.mark.exhaustive
 def test_the_solver_agrees_with_branch_and_bound(monkeypatch):
     for seed in range(6):
         frame = people(7, seed)
-        settings = {"quasi": QUASI, "k": 2 + seed % 2, "algorithm": MinGen(semantics="matching")}
+        goal = {"k": 2 + seed % 2, "algorithm": MinGen(semantics="matching")}
+        settings = {"quasi": QUASI, "others": "keep", **goal}
         tree = anonymize(frame, **settings).report
         with monkeypatch.context() as patch:
-            patch.setattr("shoal.exact.matching._SMALL", 2)
+            patch.setattr("shoal.algorithms.exact.matching._SMALL", 2)
             solver = anonymize(frame, **settings).report
         assert solver.loss["value"] == pytest.approx(tree.loss["value"], abs=1e-9)
         assert solver.solutions == tree.solutions
 
 
 def test_models_about_sensitive_values_hold_in_larger_tables():
-    release = anonymize(people(20), quasi=QUASI, sensitive=["ill"], k=3, l=2, algorithm="mingen")
+    release = anonymize(
+        people(20), others="keep", quasi=QUASI, sensitive=["ill"], k=3, l=2, algorithm="mingen"
+    )
     assert release.report.smallest_class >= 3
     assert all(model.holds for model in release.report.models)
     assert release.report.lower_bound <= release.report.loss["value"] + 1e-9
@@ -139,20 +143,26 @@ def test_models_about_sensitive_values_hold_in_larger_tables():
 
 def test_equal_rows_count_as_many():
     frame = pl.concat([people(9), people(9), people(9).head(3)])
-    report = anonymize(frame, quasi=QUASI, k=2, algorithm="mingen").report
+    report = anonymize(frame, others="keep", quasi=QUASI, k=2, algorithm="mingen").report
     assert (report.loss["value"], report.optimal) == (0.0, True)
 
 
 def test_limits_end_the_search_with_what_is_proved():
     frame = people(12)
-    exact = anonymize(frame, quasi=QUASI, k=2, algorithm="mingen").report
+    exact = anonymize(frame, others="keep", quasi=QUASI, k=2, algorithm="mingen").report
     for semantics in ("classes", "matching"):
         cut = anonymize(
-            frame, quasi=QUASI, k=2, algorithm=MinGen(semantics=semantics, iterations=1, seconds=None)
+            frame,
+            others="keep",
+            quasi=QUASI,
+            k=2,
+            algorithm=MinGen(semantics=semantics, iterations=1, seconds=None),
         ).report
         assert cut.lower_bound <= exact.loss["value"] + 1e-9
         assert cut.lower_bound <= cut.loss["value"] + 1e-9
-    assert not anonymize(frame, quasi=QUASI, k=2, algorithm="mingen(iterations=1)").report.optimal
+    assert not anonymize(
+        frame, others="keep", quasi=QUASI, k=2, algorithm="mingen(iterations=1)"
+    ).report.optimal
 
 
 def test_as_many_optimal_tables_are_listed_as_asked_for():
@@ -161,7 +171,9 @@ def test_as_many_optimal_tables_are_listed_as_asked_for():
     every = anonymize(frame, **settings, algorithm=MinGen(semantics="matching"))
     assert every.report.solutions == len(every.solutions) == 1
     frame = pl.DataFrame({"a": [1, 2, 3, 4], "b": ["x", "y", "x", "y"]})
-    some = anonymize(frame, quasi=["a", "b"], k=2, loss="distortion", algorithm=MinGen(limit=2))
+    some = anonymize(
+        frame, others="keep", quasi=["a", "b"], k=2, loss="distortion", algorithm=MinGen(limit=2)
+    )
     assert some.report.solutions > 2
     assert len(some.solutions) == 2
     assert some.solutions[0] is some.frame
@@ -172,7 +184,12 @@ def told(frame, **settings):
     """A run, and what it told with figures: stage, figures, share done."""
     said = []
     release = anonymize(
-        frame, quasi=QUASI, k=2, **settings, on_progress=lambda doing, done: said.append((doing, done))
+        frame,
+        others="keep",
+        quasi=QUASI,
+        k=2,
+        **settings,
+        on_progress=lambda doing, done: said.append((doing, done)),
     )
     return release.report, [
         (str(doing), doing.figures, done) for doing, done in said if hasattr(doing, "figures")
@@ -217,19 +234,23 @@ def test_what_the_solver_does_not_say_is_what_was_known_before():
 
 
 def test_the_statistics_of_a_search():
-    report = anonymize(people(7), quasi=QUASI, k=2, algorithm="mingen(semantics=matching)").report
+    report = anonymize(
+        people(7), others="keep", quasi=QUASI, k=2, algorithm="mingen(semantics=matching)"
+    ).report
     assert min(report.nodes, report.cuts) > 0
     assert 10**report.search_space_log10 == pytest.approx(report.search_space)
     assert 10**report.reduction_log10 == pytest.approx(report.search_space / report.nodes)
     for rows in (10, 18):
         assert (
             min(
-                anonymize(people(rows), quasi=QUASI, k=2, algorithm="mingen").report.to_dict()[name]
+                anonymize(people(rows), others="keep", quasi=QUASI, k=2, algorithm="mingen").report.to_dict()[
+                    name
+                ]
                 for name in ("nodes", "cuts")
             )
             > 0
         )
-    huge = anonymize(people(190), quasi=QUASI, k=2, algorithm="mingen(iterations=1)").report
+    huge = anonymize(people(190), others="keep", quasi=QUASI, k=2, algorithm="mingen(iterations=1)").report
     assert huge.search_space is None
     assert huge.search_space_log10 > 300
     assert huge.to_dict()["gap"] == pytest.approx(1 - huge.lower_bound / huge.loss["value"])
@@ -240,6 +261,7 @@ def test_where_larger_classes_can_miss_the_goal_nothing_is_proved():
     frame = pl.DataFrame({"q": ["a"] * 5 + ["b"] * 3, "s": [1, 2, 3, 2, 3, 1, 1, 1]})
     report = anonymize(
         frame,
+        others="keep",
         quasi=["q"],
         sensitive=["s"],
         k=2,
@@ -268,13 +290,13 @@ def test_what_it_cannot_do_is_refused(settings, words):
 
 def test_too_few_rows_are_out_of_reach():
     with pytest.raises(GoalNotMet, match="12 rows"):
-        anonymize(people(), quasi=QUASI, k=13, algorithm="mingen(semantics=matching)")
+        anonymize(people(), others="keep", quasi=QUASI, k=13, algorithm="mingen(semantics=matching)")
 
 
 def test_a_value_that_its_hierarchy_does_not_know_may_stay_or_be_suppressed():
     frame = pl.DataFrame({"town": ["a", "b", "pirate", "c"], "n": [1, 1, 2, 2]})
     tree = {"town": [("a", "west"), ("b", "west"), ("c", "east")]}
-    release = anonymize(frame, quasi=["town", "n"], k=2, hierarchies=tree, algorithm="mingen")
+    release = anonymize(frame, others="keep", quasi=["town", "n"], k=2, hierarchies=tree, algorithm="mingen")
     assert release.frame["town"].to_list() == ["west", "west", "*", "*"]
     assert any("pirate" in warning for warning in release.report.warnings)
 
@@ -282,9 +304,11 @@ def test_a_value_that_its_hierarchy_does_not_know_may_stay_or_be_suppressed():
 def test_large_tables_are_refused_unless_forced():
     frame = pl.DataFrame({"n": np.arange(10_000)})
     with pytest.raises(RecipeError, match=r"10000.*mondrian"):
-        anonymize(frame, quasi=["n"], k=2, algorithm="mingen")
+        anonymize(frame, others="keep", quasi=["n"], k=2, algorithm="mingen")
     frame = pl.DataFrame({"n": np.arange(230)})
-    report = anonymize(frame, quasi=["n"], k=2, algorithm="mingen(force=true,seconds=5)").report
+    report = anonymize(
+        frame, others="keep", quasi=["n"], k=2, algorithm="mingen(force=true,seconds=5)"
+    ).report
     assert report.lower_bound <= report.loss["value"] + 1e-9
 
 
@@ -297,5 +321,7 @@ def test_parameters_are_checked(name, value):
 
 
 def test_parameters_come_from_text():
-    made = build("algorithm", {"mingen": MinGen}, "mingen", {"seconds": "none", "sets": "yes", "limit": "7"})
+    made = build_entry(
+        "algorithm", {"mingen": MinGen}, "mingen", {"seconds": "none", "sets": "yes", "limit": "7"}
+    )
     assert made == MinGen(seconds=None, sets=True, limit=7)

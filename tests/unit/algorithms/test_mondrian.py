@@ -4,13 +4,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.algorithms import Mondrian, mondrian, spreading
+from shoal.algorithms import mondrian, sampled_cuts
 from shoal.algorithms.auto import Auto
+from shoal.algorithms.mondrian import Mondrian
+from shoal.codespace.loss import LOSSES
+from shoal.codespace.recoding import Recoding
 from shoal.errors import RecipeError
-from shoal.hierarchies import Hierarchy
-from shoal.loss import LOSSES
 from shoal.privacy import DistinctL, KAnonymity
-from shoal.recoding import Recoding
+from shoal.table.hierarchies import Hierarchy
 
 CUTS = ["classic", "nearest", "greedy"]
 MODES = ["strict", "relaxed"]
@@ -49,7 +50,7 @@ def sampled(monkeypatch):
     """Nodes of more than 64 rows are cut by a sample."""
     monkeypatch.setattr(mondrian, "SHARE", 64)
     for name, value in {"SHARE": 64, "_SAMPLE": 32, "_SCARCE": 8, "_CLASSES": 4}.items():
-        monkeypatch.setattr(spreading, name, value)
+        monkeypatch.setattr(sampled_cuts, name, value)
 
 
 @pytest.mark.usefixtures("sampled")
@@ -119,16 +120,16 @@ def test_relaxed_may_divide_equal_rows(code):
 def test_classic_releases_the_boxes_of_its_classes(code):
     frame = pl.DataFrame({"c": ["a", "b", "c", "a"], "n": [1, 1, 1, 1]})
     problem = replace(code(frame), models=(KAnonymity(4),))
-    boxes = Recoding.of(Mondrian(cut="classic").search(problem), problem.domains)
+    boxes = Recoding.from_proposal(Mondrian(cut="classic").search(problem), problem.domains)
     assert boxes.cells[0].members is None
-    assert Recoding.of(Mondrian().search(problem), problem.domains).cells[0].members is not None
+    assert Recoding.from_proposal(Mondrian().search(problem), problem.domains).cells[0].members is not None
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_better_cuts_lose_less(problem, mode):
     losses = [
         LOSSES["ncp"]().measure(
-            Recoding.of(Mondrian(mode, cut).search(problem), problem.domains), problem.weights
+            Recoding.from_proposal(Mondrian(mode, cut).search(problem), problem.domains), problem.weights
         )
         for cut in CUTS
     ]

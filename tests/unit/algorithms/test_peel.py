@@ -12,7 +12,14 @@ TOWNS = [("ayr", "coast"), ("bude", "coast"), ("carn", "hills"), ("dent", "hills
 
 def released(frame, goal, k, **given):
     release = shoal.anonymize(
-        frame, quasi=["town"], sensitive=["ill"], k=k, models=[goal], algorithm="peel(sweeps=0)", **given
+        frame,
+        others="keep",
+        quasi=["town"],
+        sensitive=["ill"],
+        k=k,
+        models=[goal],
+        algorithm="peel(sweeps=0)",
+        **given,
     )
     return [Counter(part["ill"]) for part in release.frame.partition_by("town")], release
 

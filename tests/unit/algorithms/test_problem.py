@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.hierarchies import Hierarchy
 from shoal.kernels.axes import LEVELS, START, TREE
 from shoal.kernels.kinds import DISTINCT
 from shoal.privacy import DistinctL, KAnonymity
+from shoal.table.hierarchies import Hierarchy
 
 JOBS = Hierarchy.from_tree({"manual": ["mason", "smith"], "office": ["clerk", "judge", "lawyer"]})
 
@@ -27,7 +27,7 @@ def problem(code):
 
 
 def test_axes_lie_end_to_end(problem):
-    axes = problem.axes()
+    axes = problem.build_axes()
     assert axes.shape[START].tolist() == [0, 3, 9, 11]  # age with missing, five jobs and a pirate, colours
     assert axes.shape[LEVELS].tolist() == [0, 3, 0, 0]
     assert axes.shape[TREE].tolist() == [0, 0, 18, 18]
@@ -36,7 +36,7 @@ def test_axes_lie_end_to_end(problem):
 
 
 def test_a_tree_brings_the_width_of_every_node(problem):
-    axes = problem.axes()
+    axes = problem.build_axes()
     width = axes.node_width.reshape(3, 6)
     assert width[0].tolist() == [0] * 6
     assert width[1].tolist() == pytest.approx([1 / 5] * 2 + [2 / 5] * 3 + [0])  # the pirate is a group of one
@@ -47,7 +47,7 @@ def test_a_tree_brings_the_width_of_every_node(problem):
 def test_rules_are_the_models_as_numbers(problem):
     models = (KAnonymity(3), KAnonymity(7), DistinctL(2, "cost"), DistinctL(3, "illness"))
     asked = replace(problem, models=models)
-    rules = asked.rules(asked.table)
+    rules = asked.build_rules(asked.table)
     assert rules.size == 7
     # Two illnesses come first, then the two costs and the missing one.
     assert rules.test[:, :3].tolist() == [[DISTINCT, 2, 5], [DISTINCT, 0, 2]]
@@ -56,7 +56,7 @@ def test_rules_are_the_models_as_numbers(problem):
 
 
 def test_without_sensitive_models_no_histogram_is_kept(problem):
-    rules = problem.rules(problem.table)
+    rules = problem.build_rules(problem.table)
     assert (rules.size, rules.values, rules.limit.size) == (2, 0, 0)
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.algorithms import TreeGuided
 from shoal.algorithms.features import Features, Target
-from shoal.api import anonymize
-from shoal.encoding import Column, encode
+from shoal.algorithms.tree import TreeGuided
+from shoal.codespace.encoding import Column, encode_column
+from shoal.engines.api import anonymize
 from shoal.errors import GoalNotMet, RecipeError
-from shoal.hierarchies import Hierarchy
+from shoal.table.hierarchies import Hierarchy
 
 # The target is decided by the width, in the middle of which nothing happens; the height is noise.
 ROWS = pl.DataFrame(
@@ -72,6 +72,7 @@ def test_a_failing_leaf_takes_in_its_nearest_cell_only():
     )
     release = anonymize(
         frame,
+        others="keep",
         quasi=["a"],
         sensitive=["illness"],
         plain=["b"],
@@ -85,7 +86,9 @@ def test_a_failing_leaf_takes_in_its_nearest_cell_only():
 def test_cuts_by_chance_are_left_to_the_partitioning():
     release = released(tree={"gain": 1e9})
     assert "1 leaves made 1 cells" in release.report.notes[0]
-    plain = anonymize(ROWS, quasi=["width", "height"], plain=["kind", "illness"], k=2, algorithm="mondrian")
+    plain = anonymize(
+        ROWS, others="keep", quasi=["width", "height"], plain=["kind", "illness"], k=2, algorithm="mondrian"
+    )
     assert release.frame["width"].to_list() == plain.frame["width"].to_list()
 
 
@@ -113,27 +116,29 @@ def test_what_makes_no_sense_is_refused(settings, message):
 
 def test_without_a_target_there_is_no_tree():
     with pytest.raises(RecipeError, match="--set target=COLUMN"):
-        anonymize(ROWS, quasi=["width"], k=2, algorithm="tree")
-    by_sensitive = anonymize(ROWS, quasi=["width"], sensitive=["illness"], k=2, algorithm="tree(gain=0)")
+        anonymize(ROWS, others="keep", quasi=["width"], k=2, algorithm="tree")
+    by_sensitive = anonymize(
+        ROWS, others="keep", quasi=["width"], sensitive=["illness"], k=2, algorithm="tree(gain=0)"
+    )
     assert by_sensitive.report.smallest_class >= 2
 
 
 def test_few_numbers_are_classes_and_many_are_numbers():
-    few = Target.of(encode(pl.Series([1, 2, 2]), Column("a")))
-    many = Target.of(encode(pl.Series(range(30)), Column("a")))
+    few = Target.from_column(encode_column(pl.Series([1, 2, 2]), Column("a")))
+    many = Target.from_column(encode_column(pl.Series(range(30)), Column("a")))
     assert (few.classes, many.classes) == (2, 0)
-    assert few.impurity() == pytest.approx(4 / 9)
-    assert many.impurity() == pytest.approx(np.var(np.arange(30) / 29))
+    assert few.measure_impurity() == pytest.approx(4 / 9)
+    assert many.measure_impurity() == pytest.approx(np.var(np.arange(30) / 29))
 
 
 def test_categories_are_seen_by_their_mean_target_and_hierarchies_level_by_level():
     tree = Hierarchy.from_tree({"u": ["a", "b"], "v": ["c"]})
     letters = pl.Series(list("aabc"))
     target = Target(np.array([1, 0, 1, 0]), 2)
-    flat, deep = (encode(letters, Column("x", hierarchy=h)) for h in (None, tree))
-    features = Features.of([flat.domain, deep.domain], [flat.codes, deep.codes], target)
-    seen = features.matrix([flat.codes, deep.codes])
+    flat, deep = (encode_column(letters, Column("x", hierarchy=h)) for h in (None, tree))
+    features = Features.from_columns([flat.domain, deep.domain], [flat.codes, deep.codes], target)
+    seen = features.build_matrix([flat.codes, deep.codes])
     # Shares of the commonest class, which of two equally common ones is the first: 0.
     wanted = [[1 / 2, 1 / 2, 1 / 3], [1 / 2, 1 / 2, 1 / 3], [0, 0, 1 / 3], [1, 1, 1]]
     assert np.allclose(seen, wanted)
-    assert features.matrix([np.array([-1]), np.array([-1])]).tolist() == [[0.5, 0.5, 0.5]]
+    assert features.build_matrix([np.array([-1]), np.array([-1])]).tolist() == [[0.5, 0.5, 0.5]]

@@ -8,17 +8,18 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
+from tests.cases import thin_out
 
-from shoal.algorithms import Mondrian, Problem
-from shoal.algorithms.mondrian import CUTS
-from shoal.encoding import Column, dictionary, encode
-from shoal.engines.packing import Packing
-from shoal.engines.spark.levels import Levels
-from shoal.engines.spark.workers import Finish, Goal, InNode, Layout, cell_columns
-from shoal.frequency import CodedRows
+from shoal.algorithms import Problem
+from shoal.algorithms.mondrian import CUTS, Mondrian
+from shoal.codespace.encoding import Column, build_dictionary, encode_column
+from shoal.codespace.frequency import CodedRows
+from shoal.engines.packing import CodePacking
+from shoal.engines.spark.levels import LevelwisePartition
+from shoal.engines.spark.workers import CutSettings, LeafFinder, NodePartitioner, RowLayout, cell_columns
 from shoal.privacy import DistinctL, KAnonymity, TCloseness
-from shoal.progress import silent
-from shoal.samples import write_sample
+from shoal.support.progress import silent
+from shoal.table.samples import write_sample
 
 QUASI = ("age", "sex", "postcode", "education", "occupation", "marital_status")
 GOALS = {
@@ -72,8 +73,8 @@ def rows(tmp_path_factory):
     path = tmp_path_factory.mktemp("levels") / "sample.parquet"
     write_sample("hospital", path, 120_000)
     table = pl.read_parquet(path)
-    encoded = [encode(table[name], Column(name)) for name in QUASI]
-    distinct, codes, missing = dictionary(table["diagnosis"])
+    encoded = [encode_column(table[name], Column(name)) for name in QUASI]
+    distinct, codes, missing = build_dictionary(table["diagnosis"])
     sizes = tuple(column.domain.size for column in encoded)
     coded = CodedRows(tuple(column.codes for column in encoded), sizes, (codes,), (len(distinct) + missing,))
     return [column.domain for column in encoded], coded
@@ -81,7 +82,7 @@ def rows(tmp_path_factory):
 
 def partitions(layout, rows, number):
     """Counted rows in lexicographic order, in partitions that divide no weighted row."""
-    words = layout.packing.pack(list(rows.quasi))
+    words = layout.packing.pack_codes(list(rows.quasi))
     frame = pl.DataFrame({"k0": words[0].astype(np.int64), "s0": rows.sensitive[0]})
     counted = frame.group_by("k0", "s0").len("n").with_columns(pl.col("n").cast(pl.Int64)).sort("k0")
     word = counted["k0"].to_numpy()
@@ -92,7 +93,7 @@ def partitions(layout, rows, number):
 
 def classes(levels, layout, goal, flat):
     """Cells of all weighted rows in order: of nodes that executors finish, and of those that stay whole."""
-    where, finish = InNode(layout, levels._tree()), Finish(layout, goal, flat)
+    where, finish = LeafFinder(layout, levels._build_tree()), NodePartitioner(layout, goal, flat)
     found = []
     for part in levels.counted.mapInArrow(where.__call__, "").whole().partition_by("node"):
         node = part["node"][0]
@@ -123,21 +124,22 @@ def expected(table, class_of, layout, flat):
     return frame.select("class").join(by_class, on="class", how="left", maintain_order="left").drop("class")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("goal", "cut", "most", "number"),
-    [("l", "nearest", 20_000, 7), ("t", "greedy", 20_000, 3), ("k", "greedy", 3_000, 1)],
+    thin_out([("l", "nearest", 20_000, 7), ("t", "greedy", 20_000, 3), ("k", "greedy", 3_000, 1)], 3),
 )
 def test_levels(rows, goal, cut, most, number):
     domains, coded = rows
     problem = Problem(tuple(domains), coded, ("diagnosis",), GOALS[goal], "ncp", np.ones(len(QUASI)))
-    layout = Layout(Packing.of(coded.sizes), coded.sensitive_sizes)
-    shared = Goal.of(problem.axes(), problem.rules(problem.table), CUTS[cut])
-    levels = Levels(partitions(layout, coded, number), layout, shared, most, 4)
-    levels.grow(silent)
+    layout = RowLayout(CodePacking.from_sizes(coded.sizes), coded.sensitive_sizes)
+    shared = CutSettings.from_rules(problem.build_axes(), problem.build_rules(problem.table), CUTS[cut])
+    levels = LevelwisePartition(partitions(layout, coded, number), layout, shared, most, 4)
+    levels.cut_large_nodes(silent)
     proposal = Mondrian(cut=cut).search(problem)
     flat = tuple(domain.kind == "flat" for domain in domains)
     assert classes(levels, layout, shared, flat).equals(
         expected(proposal.table, proposal.class_of, layout, flat)
     )
-    assert levels.trace.samples > 0  # of more than 32,768 different rows a sample is cut
+    assert levels.trace.samples > 0  # of more than 32,768 distinct rows a sample is cut
     assert (levels.trace.margins > 0) == (goal != "l")

@@ -5,13 +5,14 @@ import polars as pl
 import pytest
 
 from shoal.algorithms.mondrian import CUTS, root_box
-from shoal.engines.packing import Packing
-from shoal.engines.spark.levels import Levels
-from shoal.engines.spark.workers import Goal, Layout, Margins
-from shoal.hierarchies import Hierarchy
-from shoal.kernels.partition import Rows, grow
-from shoal.kernels.spread import Cuts
+from shoal.engines.packing import CodePacking
+from shoal.engines.spark.levels import LevelwisePartition
+from shoal.engines.spark.workers import CutSettings, MarginCounter, RowLayout
+from shoal.kernels.cut_workspace import WeightedRows
+from shoal.kernels.partition import grow_partition
+from shoal.kernels.sampled_cuts import CutTree
 from shoal.privacy import DistinctL, KAnonymity, TCloseness
+from shoal.table.hierarchies import Hierarchy
 
 TREE = Hierarchy.from_rows([(f"p{i}", f"q{i // 4}", f"r{i // 100}", "*") for i in range(400)])
 RULES = {
@@ -19,7 +20,7 @@ RULES = {
     "l": (KAnonymity(5), DistinctL(3, "s")),
     "t": (KAnonymity(5), TCloseness(0.2, column="s")),
 }
-ROOT = Cuts(*np.array([[-1], [0], [0], [0]], np.int64))
+ROOT = CutTree(*np.array([[-1], [0], [0], [0]], np.int64))
 
 
 @pytest.mark.parametrize("goal", RULES)
@@ -48,23 +49,25 @@ def test_margins_decide_as_rows_do(code, cut, goal):
 
 
 def by_rows(problem, table, how):
-    rows = Rows(table.codes.copy(), table.weight.copy(), np.arange(table.weight.size))
-    box, nothing = root_box(problem.axes()), np.zeros(table.weight.size, np.bool_)
+    rows = WeightedRows(table.codes.copy(), table.weight.copy(), np.arange(table.weight.size))
+    box, nothing = root_box(problem.build_axes()), np.zeros(table.weight.size, np.bool_)
     boxes = np.stack([box] * 3)
     halt = np.zeros(1, np.bool_)
-    rules = problem.rules(table)
-    return grow(rows, 0, table.weight.size, problem.axes(), rules, how, False, boxes, nothing, halt, False)[2]
+    rules = problem.build_rules(table)
+    return grow_partition(
+        rows, 0, table.weight.size, problem.build_axes(), rules, how, False, boxes, nothing, halt, False
+    )[2]
 
 
 def by_margins(problem, table, how):
-    layout = Layout(Packing.of(problem.rows.sizes), problem.rows.sensitive_sizes)
-    words = layout.packing.pack(list(problem.rows.quasi))
+    layout = RowLayout(CodePacking.from_sizes(problem.rows.sizes), problem.rows.sensitive_sizes)
+    words = layout.packing.pack_codes(list(problem.rows.quasi))
     columns = {name: word.astype(np.int64) for name, word in zip(layout.words, words, strict=True)}
     columns |= dict(zip(layout.values, problem.rows.sensitive, strict=True))
     counted = pl.DataFrame(columns).with_columns(n=pl.lit(1, pl.Int64)).sort(layout.words)
-    margins = Margins(layout, ROOT, [0])
+    margins = MarginCounter(layout, ROOT, [0])
     found = pl.concat([pl.from_arrow(batch) for batch in margins(counted.to_arrow().to_batches(50))])
-    goal = Goal.of(problem.axes(), problem.rules(table), how)
-    return Levels(None, layout, goal, 1, 1)._decided(
+    goal = CutSettings.from_rules(problem.build_axes(), problem.build_rules(table), how)
+    return LevelwisePartition(None, layout, goal, 1, 1)._decide_cut(
         found.sort("axis", "code", "value"), table.weight.size, margins.corners
     )

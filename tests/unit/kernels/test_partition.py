@@ -7,9 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.hierarchies import Hierarchy
-from shoal.kernels.partition import CLASSIC, GREEDY, NEAREST, Rows, grow
+from shoal.kernels.cut_workspace import CLASSIC, GREEDY, NEAREST, WeightedRows
+from shoal.kernels.partition import grow_partition
 from shoal.privacy import DistinctL, KAnonymity
+from shoal.table.hierarchies import Hierarchy
 
 
 def nested(rng, leaves):
@@ -46,13 +47,15 @@ def random_problem(code, seed, diversity=0, rows=120):
 
 def partition(problem, table, how, divide=False):
     """The leaves as lists of rows of ``table``, as they come to lie, and the number of nodes visited."""
-    rows = Rows(table.codes.copy(), table.weight.copy(), np.arange(table.weight.size))
+    rows = WeightedRows(table.codes.copy(), table.weight.copy(), np.arange(table.weight.size))
     leaf = np.zeros(table.weight.size, np.bool_)
     root = np.zeros((3, 2, len(problem.domains)), np.int64)
     root[:, 1] = [domain.size - 1 for domain in problem.domains]
     halt = np.zeros(1, np.bool_)
-    rules = problem.rules(table)
-    nodes, _, _ = grow(rows, 0, leaf.size, problem.axes(), rules, how, divide, root, leaf, halt, True)
+    rules = problem.build_rules(table)
+    nodes, _, _ = grow_partition(
+        rows, 0, leaf.size, problem.build_axes(), rules, how, divide, root, leaf, halt, True
+    )
     starts = [*np.flatnonzero(leaf).tolist(), leaf.size]
     assert starts[0] == 0
     leaves = [rows.ident[first:last].tolist() for first, last in pairwise(starts)]
@@ -137,7 +140,7 @@ class Twin:
         if self.size(rows) >= 2 * self.k:
             codes = self.codes[rows]
             wide = [
-                float(domain.width(*domain.snap(np.array([lo]), np.array([hi])))[0])
+                float(domain.compute_widths(*domain.snap(np.array([lo]), np.array([hi])))[0])
                 for domain, lo, hi in zip(self.problem.domains, codes.min(0), codes.max(0), strict=True)
             ]
             for axis in sorted(range(len(wide)), key=lambda j: (-wide[j], j)):
@@ -179,6 +182,7 @@ def test_the_nearest_rule_is_its_plain_twin(code, seed, diversity):
     assert as_sets(found) == as_sets(expected)
 
 
+@pytest.mark.slow
 def test_long_axes_with_few_rows_are_sorted_instead_of_counted(code):
     # Two columns without equal values: once cut along one, a node has few rows on all of the other.
     rng = np.random.default_rng(0)
@@ -285,11 +289,21 @@ def test_large_nodes_are_cut_on_a_sample_and_still_by_the_rules(code):
 def test_a_halted_kernel_ends(code):
     problem = random_problem(code, 0)
     table = problem.table
-    rows = Rows(table.codes.copy(), table.weight.copy(), np.arange(table.weight.size))
+    rows = WeightedRows(table.codes.copy(), table.weight.copy(), np.arange(table.weight.size))
     leaf = np.zeros(table.weight.size, np.bool_)
     box = np.zeros((3, 2, 3), np.int64)
     halted = np.ones(1, np.bool_)
-    nodes, _, _ = grow(
-        rows, 0, leaf.size, problem.axes(), problem.rules(table), GREEDY, False, box, leaf, halted, True
+    nodes, _, _ = grow_partition(
+        rows,
+        0,
+        leaf.size,
+        problem.build_axes(),
+        problem.build_rules(table),
+        GREEDY,
+        False,
+        box,
+        leaf,
+        halted,
+        True,
     )
     assert (nodes, leaf.any()) == (0, False)

@@ -4,10 +4,14 @@ from dataclasses import replace
 
 import numba
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.algorithms import Problem
+from shoal.codespace.encoding import encode_column
+from shoal.codespace.frequency import CodedRows
 from shoal.kernels.kinds import (
     DISCLOSURE,
     DISTINCT,
@@ -18,7 +22,14 @@ from shoal.kernels.kinds import (
     SHARE,
     TRANSPORT,
 )
-from shoal.kernels.rules import add_row, assemble, satisfied
+from shoal.kernels.rules import (
+    add_row,
+    assemble_rules,
+    clear_histogram,
+    count_slots,
+    is_satisfied,
+    take_people,
+)
 from shoal.privacy import (
     AlphaK,
     BasicBeta,
@@ -31,11 +42,12 @@ from shoal.privacy import (
     MaxRisk,
     PSensitive,
     RecursiveCL,
-    Scale,
-    Sensitive,
+    SensitiveCounts,
     TCloseness,
     Uniqueness,
+    ValueScale,
 )
+from shoal.table import Column
 
 # Groups whose members do not lie side by side, to be sure that none of this relies on it.
 LEVELS = np.array([[0, 1, 2, 3, 4, 5, 6], [0, 1, 0, 1, 0, 2, 2], [0, 0, 0, 0, 0, 1, 1]])
@@ -75,13 +87,13 @@ def verdicts(rules, histogram, out):
         for value in range(rules.values):
             histogram[0, value] = 0
         add_row(rules, row, histogram, 0)
-        out[row] = satisfied(rules, histogram, 0)
+        out[row] = is_satisfied(rules, histogram, 0)
 
 
 def classes(histograms: np.ndarray) -> Counts:
     """Dense histograms, one line per class, as counts."""
     class_of, value = np.nonzero(histograms)
-    sensitive = Sensitive(class_of, value, histograms[class_of, value], Scale(True, LEVELS))
+    sensitive = SensitiveCounts(class_of, value, histograms[class_of, value], ValueScale(True, LEVELS))
     return Counts(histograms.sum(1), {"s": sensitive})
 
 
@@ -91,7 +103,7 @@ def searched(models, histograms: np.ndarray) -> np.ndarray:
     whole = classes(histograms.sum(0)[None])
     values = counts.sensitive["s"]
     start = np.searchsorted(values.class_of, np.arange(counts.classes + 1))
-    rules = assemble(
+    rules = assemble_rules(
         1,
         [model.rule(whole) for model in models],
         {"s": (0, histograms.shape[1])},
@@ -113,6 +125,7 @@ def random_classes(seed: int) -> np.ndarray:
     return histograms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", BY_VALUE, ids=str)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_rule_says_what_its_model_says(model, seed):
@@ -147,16 +160,16 @@ def test_they_agree_on_the_very_border(rows):
 def _reached(model, counts: Counts) -> list[float]:
     """What each class reaches."""
     from shoal.privacy.alpha_k import largest_share
-    from shoal.privacy.beta_likeness import gains
-    from shoal.privacy.recursive_cl import dominance
+    from shoal.privacy.beta_likeness import relative_gains
+    from shoal.privacy.recursive_cl import measure_dominance
 
     if isinstance(model, AlphaK):
         return largest_share(counts, "s").tolist()
     if isinstance(model, TCloseness):
         return model.distances(counts).tolist()
     if isinstance(model, RecursiveCL):
-        return dominance(counts, "s", model.l).tolist()
-    return gains(counts, "s").tolist()
+        return measure_dominance(counts, "s", model.l).tolist()
+    return relative_gains(counts, "s").tolist()
 
 
 def test_all_rules_must_hold():
@@ -174,11 +187,13 @@ def test_several_columns_each_with_its_own_values():
     first, second = (_column(histograms[:, part]) for part in (slice(0, 3), slice(3, 5)))
     size = histograms[:, :3].sum(1)
     counts = Counts(size, {"a": first, "b": second})
-    totals = {name: Sensitive.of_whole(np.repeat(s.value, s.count)) for name, s in counts.sensitive.items()}
+    totals = {
+        name: SensitiveCounts.of_whole(np.repeat(s.value, s.count)) for name, s in counts.sensitive.items()
+    }
     whole = Counts(size.sum(keepdims=True), totals)
     models = [DistinctL(2, "a"), BasicBeta(0.6, "b"), TCloseness(0.6, "equal", "b")]
     class_of, value = np.nonzero(histograms)
-    rules = assemble(
+    rules = assemble_rules(
         1,
         [model.rule(whole) for model in models],
         {"a": (0, 3), "b": (3, 5)},
@@ -191,9 +206,9 @@ def test_several_columns_each_with_its_own_values():
     assert out.tolist() == expected.tolist() == [False, True, False]
 
 
-def _column(histograms: np.ndarray) -> Sensitive:
+def _column(histograms: np.ndarray) -> SensitiveCounts:
     class_of, value = np.nonzero(histograms)
-    return Sensitive(class_of, value, histograms[class_of, value])
+    return SensitiveCounts(class_of, value, histograms[class_of, value])
 
 
 def test_models_of_sizes_make_no_rule():
@@ -204,7 +219,7 @@ def test_models_of_sizes_make_no_rule():
 
 def test_without_rules_there_is_no_histogram():
     nothing = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64)
-    rules = assemble(5, [], {"s": (0, 3)}, nothing)
+    rules = assemble_rules(5, [], {"s": (0, 3)}, nothing)
     assert (rules.size, rules.values, rules.limit.size) == (5, 0, 0)
 
 
@@ -212,3 +227,80 @@ def test_every_kind_is_some_models():
     whole = classes(random_classes(0).sum(0)[None])
     kinds = {model.rule(whole).kind for model in BY_VALUE}
     assert kinds == {DISTINCT, SHARE, ENTROPY, RECURSIVE, TRANSPORT, ORDERED, LIKENESS, DISCLOSURE}
+
+
+PEOPLE = [
+    KAnonymity(3),
+    DistinctL(3, "s"),
+    AlphaK(0.6, 2, "s"),
+    EntropyL(2.5, "s"),
+    RecursiveCL(1.5, 2, "s"),
+    TCloseness(0.35, "equal", "s"),
+    TCloseness(0.2, "ordered", "s"),
+    BasicBeta(1.2, "s"),
+    EnhancedBeta(1, "s"),
+    DeltaDisclosure(1.5, "lenient", "s"),
+]
+
+
+def people_problem(model, seed: int) -> Problem:
+    """Rows of people who have several, with few different codes."""
+    rng = np.random.default_rng(seed)
+    code, value = rng.integers(0, 60, 300), rng.choice(5, 300, p=[0.3, 0.3, 0.2, 0.1, 0.1])
+    rows = CodedRows((code.astype(np.uint16),), (60,), (value.astype(np.uint32),), (5,))
+    domain = encode_column(pl.Series("code", code), Column("code")).domain
+    scales = {"s": ValueScale(True)}
+    who = rng.integers(0, 80, 300)
+    return Problem((domain,), rows, ("s",), (model,), "ncp", np.ones(1), scales=scales, person=who)
+
+
+@pytest.mark.parametrize("model", PEOPLE, ids=str)
+def test_people_are_counted_as_they_are_defined(model):
+    problem = people_problem(model, 3)
+    table = problem.table
+    rules = problem.build_rules(table)
+    # Any groups of weighted rows: those of a few neighbours, and of a few more.
+    rng = np.random.default_rng(0)
+    of_group = [np.sort(rng.choice(table.weight.size, size, False)) for size in rng.integers(1, 9, 150)]
+    histogram, found = np.zeros((1, count_slots(rules)), np.int64), []
+    for group in of_group:
+        clear_histogram(rules, histogram, 0)
+        for row in group:
+            add_row(rules, row, histogram, 0)
+        found.append(table.weight[group].sum() >= rules.size and is_satisfied(rules, histogram, 0))
+    member = [np.flatnonzero(np.isin(table.of_row, group)) for group in of_group]
+    number = np.repeat(np.arange(150), [rows.size for rows in member])
+    expected = problem.find_sufficient_groups(number, np.concatenate(member), 150)
+    assert [bool(each) for each in found] == expected.tolist()
+    assert 0 < expected.sum() < 150
+
+
+def test_what_goes_left_leaves_the_right_when_it_was_the_last_of_a_person():
+    rules = people_problem(DistinctL(2, "s"), 5)
+    rules = rules.build_rules(rules.table)
+    left, right, both = 0, 1, 2
+    histogram = np.zeros((3, count_slots(rules)), np.int64)
+    rows = rules.entry.size - 1
+    for row in range(rows):
+        add_row(rules, row, histogram, both)
+    histogram[right, : rules.values] = histogram[both, : rules.values]
+    for row in range(rows):
+        add_row(rules, row, histogram, left)
+        take_people(rules, row, histogram, left, both, right)
+        rest = np.zeros((1, count_slots(rules)), np.int64)
+        for other in range(row + 1, rows):
+            add_row(rules, other, rest, 0)
+        assert histogram[right, : rules.values].tolist() == rest[0, : rules.values].tolist()
+
+
+def test_clearing_lasts_for_ever():
+    rules = people_problem(DistinctL(2, "s"), 5)
+    rules = rules.build_rules(rules.table)
+    histogram = np.zeros((1, count_slots(rules)), np.int64)
+    histogram[0, -1] = (1 << 62) - 1  # as after a billion classes
+    for _ in range(3):
+        clear_histogram(rules, histogram, 0)
+        add_row(rules, 0, histogram, 0)
+        add_row(rules, 0, histogram, 0)
+        people = rules.entry[1] - rules.entry[0]
+        assert histogram[0, : rules.values].sum() == people

@@ -13,10 +13,10 @@ def scanned(text: bytes, size: int = 1 << 20, delimiter: str = ",", newline: str
     state = kernel.new_state()
     for start in range(0, len(text), size):
         chunk = np.frombuffer(text[start : start + size], np.uint8)
-        kernel.scan(chunk, ord(delimiter), ord(newline), state)
+        kernel.scan_chunk(chunk, ord(delimiter), ord(newline), state)
         if state[kernel.PROBLEM]:
             break
-    kernel.finish(state)
+    kernel.finish_scan(state)
     return state
 
 

@@ -16,8 +16,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import check_estimator
 
 from shoal.errors import GoalNotMet, InputError, RecipeError
-from shoal.hierarchies import Hierarchy
 from shoal.learn import TreeAnonymizer
+from shoal.table.hierarchies import Hierarchy
 
 IRIS, KIND = load_iris(return_X_y=True, as_frame=True)
 SEPAL = ["sepal length (cm)", "sepal width (cm)"]
@@ -62,6 +62,7 @@ def diversity(frame, quasi, sensitive):
     )
 
 
+@pytest.mark.exhaustive
 def test_scikit_learn_finds_nothing_to_complain_about():
     # One row is no table to anonymize: k rows have to look alike.
     one = {"check_fit2d_1sample": "k rows have to look alike"}
@@ -240,6 +241,7 @@ def test_infinite_numbers_and_unfitted_use_are_refused():
         TreeAnonymizer().fit(IRIS, KIND)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_odd_columns_and_odd_names(kind, seed):

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from shoal.errors import RecipeError
 from shoal.learn import PrivacySearch
-from shoal.learn.configurations import SCHEMA, undominated
+from shoal.learn.configurations import SCHEMA, select_pareto_front
 
 IRIS, KIND = load_iris(return_X_y=True, as_frame=True)
 SEPAL = ["sepal length (cm)", "sepal width (cm)"]
@@ -152,7 +152,7 @@ def test_the_front_is_what_nothing_beats():
         return {**blank, "k": k, "l": 2, "ncp": ncp, "score": score, "status": "done"}
 
     rows = [row(5, 0.1, 0.9), row(5, 0.2, 0.9), row(10, 0.2, 0.8), row(5, 0.05, 0.7), row(10, 0.2, 0.7)]
-    front = undominated(pl.DataFrame(rows, schema=SCHEMA))
+    front = select_pareto_front(pl.DataFrame(rows, schema=SCHEMA))
     assert front.select("k", "ncp", "score").rows() == [(5, 0.1, 0.9), (10, 0.2, 0.8), (5, 0.05, 0.7)]
 
 
@@ -179,7 +179,9 @@ def test_progress_grows_and_an_interrupt_keeps_what_is_done():
 
 def test_it_draws_and_clones():
     found = search(splits=1).fit(IRIS, KIND)
-    assert len(found.plot().data) >= 4
+    by_k, by_loss = found.plot().drawings
+    assert by_k.count("<circle") == found.results_.filter(status="done").height
+    assert all(f">{name}</text>" in by_loss for name in ("all", "Pareto front", "raw", "baseline"))
     assert clone(found).get_params()["k"] == (5, 20)
 
 

@@ -9,16 +9,16 @@ from math import exp, log, log2
 import numpy as np
 import pytest
 
-from shoal.privacy import Counts, Scale, Sensitive
+from shoal.privacy import Counts, SensitiveCounts, ValueScale
 
 
-def counts_of(*classes: str, scale: Scale | None = None) -> Counts:
+def counts_of(*classes: str, scale: ValueScale | None = None) -> Counts:
     """Classes of rows whose sensitive values are letters: ``counts_of("aab", "bc")``."""
     values = sorted(set("".join(classes)))
     class_of = np.repeat(np.arange(len(classes)), [len(rows) for rows in classes])
     value = np.array([values.index(letter) for letter in "".join(classes)], np.int64)
     size = np.array([len(rows) for rows in classes], np.int64)
-    return Counts(size, {"s": Sensitive.of_rows(class_of, value, scale)})
+    return Counts(size, {"s": SensitiveCounts.of_rows(class_of, value, scale)})
 
 
 @pytest.fixture

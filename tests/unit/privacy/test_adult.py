@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.parameters import name_of
 from shoal.privacy import MODELS, parse_model
+from shoal.support.parameters import name_of
 
 QUASI = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass"]
 
@@ -37,11 +37,11 @@ def trees(shared_data) -> str:
     return str(shared_data / "adult" / "hierarchies")
 
 
-@pytest.mark.data
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("goal", GOALS)
 def test_a_verified_release(adult, trees, goal, naive):
     released = shoal.anonymize(
-        adult, quasi=QUASI, sensitive=["occupation"], k=5, models=[goal], hierarchies=trees
+        adult, others="keep", quasi=QUASI, sensitive=["occupation"], k=5, models=[goal], hierarchies=trees
     )
     assert all(verdict.holds for verdict in released.report.models)
     assert released.report.classes > 1
@@ -56,20 +56,22 @@ def test_a_verified_release(adult, trees, goal, naive):
     assert all(says(model, tuple(rows), whole) for rows in classes.values())
 
 
-@pytest.mark.data
+@pytest.mark.slow
 def test_distance_in_the_tree_of_the_sensitive_column(adult, trees):
     goal = ["t(t=0.2,distance=hierarchical)"]
-    released = shoal.anonymize(adult, quasi=QUASI, sensitive=["occupation"], models=goal, hierarchies=trees)
+    released = shoal.anonymize(
+        adult, others="keep", quasi=QUASI, sensitive=["occupation"], models=goal, hierarchies=trees
+    )
     found = shoal.measure(released.frame, QUASI, ["occupation"], hierarchies=trees).sensitive["occupation"]
     assert found.t_hierarchical == released.report.models[0].achieved <= 0.2 < found.t_equal
 
 
-@pytest.mark.data
 @pytest.mark.parametrize("cut", ["classic", "nearest", "greedy"])
 @pytest.mark.parametrize("mode", ["strict", "relaxed"])
 def test_every_kind_of_mondrian_enforces_models(adult, trees, cut, mode):
     released = shoal.anonymize(
         adult,
+        others="keep",
         quasi=QUASI,
         sensitive=["occupation"],
         models=["entropy-l(l=3)", "t(t=0.3)"],

@@ -16,13 +16,15 @@ import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from shoal.algorithms import Datafly, Lattice, Problem, Samarati
-from shoal.encoding import Column, encode
+from shoal.algorithms import Problem
+from shoal.algorithms.datafly import Datafly
+from shoal.algorithms.lattice import Lattice
+from shoal.algorithms.samarati import Samarati
+from shoal.codespace.encoding import Column, encode_column
+from shoal.codespace.frequency import CodedRows
+from shoal.codespace.loss import LOSSES
+from shoal.codespace.recoding import Proposal, Recoding
 from shoal.errors import GoalNotMet
-from shoal.frequency import CodedRows
-from shoal.hierarchies import Hierarchy
-from shoal.loss import LOSSES
-from shoal.parameters import name_of
 from shoal.privacy import (
     MODELS,
     AlphaK,
@@ -38,11 +40,12 @@ from shoal.privacy import (
     MaxRisk,
     PSensitive,
     RecursiveCL,
-    Scale,
     TCloseness,
     Uniqueness,
+    ValueScale,
 )
-from shoal.recoding import Proposal, Recoding
+from shoal.support.parameters import name_of
+from shoal.table.hierarchies import Hierarchy
 
 TREE = Hierarchy.from_tree({"north": {"sea": ["a", "b"], "lake": ["c"]}, "south": ["d", "e"]})
 PEOPLE = pl.DataFrame({"anybody": [0]})  # who they are is said in code space
@@ -73,9 +76,9 @@ ROW = st.tuples(
 def task_of(rows, models, loss, suppress) -> Problem:
     number, flat, leaf, sick = (list(column) for column in zip(*rows, strict=True))
     encoded = [
-        encode(pl.Series("number", number), Column("number")),
-        encode(pl.Series("flat", flat), Column("flat")),
-        encode(pl.Series("leaf", leaf), Column("leaf", hierarchy=TREE)),
+        encode_column(pl.Series("number", number), Column("number")),
+        encode_column(pl.Series("flat", flat), Column("flat")),
+        encode_column(pl.Series("leaf", leaf), Column("leaf", hierarchy=TREE)),
     ]
     values = sorted(set(sick))
     coded = CodedRows(
@@ -89,8 +92,8 @@ def task_of(rows, models, loss, suppress) -> Problem:
         twice = [np.tile(column.codes, 2) for column in encoded]
         extra = [np.zeros(5, int), np.zeros(5, int), np.arange(5)]
         people = [np.concatenate(pair).astype(np.uint16) for pair in zip(twice, extra, strict=True)]
-        population = CodedRows(tuple(people), coded.sizes).collapsed()
-    scales = {"sick": Scale(ordered=True)}
+        population = CodedRows(tuple(people), coded.sizes).collapse_rows()
+    scales = {"sick": ValueScale(ordered=True)}
     domains, weights = tuple(column.domain for column in encoded), np.array([1.0, 2.0, 0.5])
     settings = {"suppress": suppress, "scales": scales, "population": population}
     return Problem(domains, coded, ("sick",), models, loss, weights, **settings)
@@ -157,7 +160,7 @@ def loss_of(task, vector, kept):
         lo.append([min(codes) for codes in ends])
         hi.append([max(codes) for codes in ends])
     cells, scheme = (np.array(lo), np.array(hi)), tuple(map(np.array, nodes))
-    recoding = Recoding.of(Proposal(table, class_of, cells, scheme=scheme), task.domains)
+    recoding = Recoding.from_proposal(Proposal(table, class_of, cells, scheme=scheme), task.domains)
     return LOSSES[task.loss]().measure(recoding, task.weights).value
 
 
@@ -189,9 +192,10 @@ def holds(naive):
 
 
 def reachable(task):
-    return all(model.within_reach(task.whole) is None for model in task.models)
+    return all(model.within_reach(task.table_counts) is None for model in task.models)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("goal", GOALS, ids=lambda goal: "+".join(type(model).__name__ for model in goal))
 @settings(max_examples=3, phases=[Phase.generate])
@@ -202,11 +206,11 @@ def test_the_lattice_finds_the_best_of_all_level_vectors(holds, goal, loss, rows
     every = all_vectors(task, holds)
     found = Lattice().search(task)
     vector = tuple(level for _, level, _ in found.levels)
-    recoding = Recoding.of(found, task.domains)
+    recoding = Recoding.from_proposal(found, task.domains)
     measured = LOSSES[loss]().measure(recoding, task.weights).value
     best = min(loss for loss, _ in every.values())
     assert measured == pytest.approx(best, rel=1e-9, abs=1e-9)
-    assert every[vector] == (pytest.approx(measured, rel=1e-9, abs=1e-9), recoding.suppressed)
+    assert every[vector] == (pytest.approx(measured, rel=1e-9, abs=1e-9), recoding.suppressed_rows)
     assert found.optimal
     assert found.lower_bound == pytest.approx(best, rel=1e-9, abs=1e-9)
     assert sum(number for _, number in found.states) == found.search_space == 5 * 2 * 4
@@ -214,6 +218,7 @@ def test_the_lattice_finds_the_best_of_all_level_vectors(holds, goal, loss, rows
         assert every[tuple(map(int, name.split(",")))][0] == pytest.approx(lost, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, phases=[Phase.generate])
 @given(rows=tables(), suppress=st.sampled_from([0.0, 0.15, 0.4]), goal=st.sampled_from(GOALS[:3]))
 def test_samarati_finds_the_least_height_and_of_it_the_fewest_suppressed_rows(holds, rows, suppress, goal):
@@ -225,6 +230,7 @@ def test_samarati_finds_the_least_height_and_of_it_the_fewest_suppressed_rows(ho
     assert (sum(vector), every[vector][1]) == min((sum(v), hidden) for v, (_, hidden) in every.items())
 
 
+@pytest.mark.slow
 @settings(max_examples=40, phases=[Phase.generate])
 @given(rows=tables(), suppress=st.sampled_from([0.0, 0.15, 0.4]), goal=st.sampled_from(GOALS[:3]))
 def test_datafly_raises_the_column_with_the_most_values_until_it_may_stop(holds, rows, suppress, goal):
@@ -243,6 +249,7 @@ def test_datafly_raises_the_column_with_the_most_values_until_it_may_stop(holds,
     assert [level for _, level, _ in Datafly().search(task).levels] == vector
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=40, phases=[Phase.generate])
 @given(rows=tables(), suppress=st.sampled_from([0.0, 0.2, 1.0]), goal=st.sampled_from(GOALS))
 def test_levels_that_are_stated_are_kept(holds, rows, suppress, goal):

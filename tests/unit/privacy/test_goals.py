@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from tests.entries import list_untested
 
 import shoal
-from shoal.algorithms import Mondrian
+from shoal.algorithms.mondrian import Mondrian
 from shoal.errors import GoalNotMet, InputError, RecipeError
 from shoal.privacy import MODELS, achieved_text, for_columns, model_text, parse_model
 
@@ -22,7 +23,9 @@ PEOPLE = pl.DataFrame(
 
 
 def release(*models, sensitive=("illness",), **settings):
-    return shoal.anonymize(PEOPLE, quasi=["age"], sensitive=sensitive, models=models, **settings)
+    return shoal.anonymize(
+        PEOPLE, others="keep", quasi=["age"], sensitive=sensitive, models=models, **settings
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,7 +94,7 @@ GOALS = [
 
 def test_a_goal_of_every_model():
     apart = {"k-map", "delta-presence", "safepub"}  # see test_population and test_safepub
-    assert {text.partition("(")[0] for text in GOALS} | apart == MODELS.keys()
+    assert list_untested("privacy", MODELS, apart | {text.partition("(")[0] for text in GOALS}) == []
 
 
 @pytest.mark.parametrize("goal", GOALS)
@@ -115,11 +118,11 @@ def test_every_model_is_written_as_it_is_read(goal):
         ("k(k=9)", "k = 9, but the table has 8 rows"),
         ("alpha-k(alpha=0.4,k=2)", "one value has 0.5 of all rows"),
         ("alpha-k(alpha=0.6,k=9)", "k = 9, but the table has 8 rows"),
-        ("distinct-l(l=4)", "l = 4, but the sensitive column 'illness' has 3 different values"),
-        ("p-sensitive(p=4)", "p = 4, but the sensitive column 'illness' has 3 different values"),
+        ("distinct-l(l=4)", "l = 4, but the sensitive column 'illness' has 3 distinct values"),
+        ("p-sensitive(p=4)", "p = 4, but the sensitive column 'illness' has 3 distinct values"),
         ("entropy-l(l=2.9)", "is that of 2.649 equally frequent values"),
         ("recursive-cl(c=1,l=2)", "ask for a c above 1"),
-        ("recursive-cl(c=9,l=4)", "l = 4, but the sensitive column 'illness' has 3 different values"),
+        ("recursive-cl(c=9,l=4)", "l = 4, but the sensitive column 'illness' has 3 distinct values"),
         ("max-risk(risk=0.1)", "risk = 0.1 needs 10 rows, but the table has 8"),
         ("average-risk(risk=0.12)", "risk = 0.12 needs 9 rows, but the table has 8"),
     ],

@@ -18,9 +18,9 @@ from shoal.privacy import (
     MaxRisk,
     PSensitive,
     RecursiveCL,
-    Scale,
     TCloseness,
     Uniqueness,
+    ValueScale,
 )
 
 
@@ -92,7 +92,7 @@ def test_ordered_distance_as_in_the_paper(table):
     # {3k, 4k, 5k} against all nine is 0.375, {6k, 8k, 11k} is 0.167: the two examples of the paper.
     # First one, in ninths: differences 2 2 2 -1 -1 -1 -1 -1 -1, sums so far 2 4 6 5 4 3 2 1 0, together 27;
     # 27 / 9 / 8 = 0.375. Second: -1 -1 -1 2 -1 2 -1 -1 2, sums 1 2 3 1 2 0 1 2 0 = 12, 12 / 72 = 1/6.
-    counts = table("abc", "dfi", "egh", scale=Scale(ordered=True))
+    counts = table("abc", "dfi", "egh", scale=ValueScale(ordered=True))
     # Third: -1 -1 -1 -1 2 -1 2 2 -1, sums 1 2 3 4 2 3 1 1 0 = 17, 17 / 72.
     assert TCloseness(0.375, "ordered", "s").achieved(counts) == 0.375
     assert TCloseness(0.3, "ordered", "s").holds(counts).tolist() == [False, True, True]
@@ -113,12 +113,12 @@ def test_hierarchical_distance(table):
     # rows must go to the other group at 1, and none within a group: 1/2.
     # The rest: 2/9 a, 1/9 b, 3/9 c, 3/9 d. In 36ths: -1 -5 +3 +3, so 6/36 must change groups: 1/6.
     levels = np.array([[0, 1, 2, 3], [0, 0, 1, 1]])
-    counts = table("abb", "aabcccddd", scale=Scale(levels=levels))
+    counts = table("abb", "aabcccddd", scale=ValueScale(levels=levels))
     assert TCloseness(1, "hierarchical", "s").achieved(counts) == 0.5
     assert TCloseness(1 / 6, "hierarchical", "s").holds(counts).tolist() == [False, True]
     # ac against a quarter each moves a to b and c to d, half the rows, at 1/2: 1/4.
     # With equal distances the same rows move at 1.
-    counts = table("ac", "bd", scale=Scale(levels=levels))
+    counts = table("ac", "bd", scale=ValueScale(levels=levels))
     assert TCloseness(1, "hierarchical", "s").achieved(counts) == 0.25
     assert TCloseness(1, "equal", "s").achieved(counts) == 0.5
 
@@ -212,11 +212,11 @@ def test_a_risk_is_a_class_size(risk, size):
 
 @pytest.mark.parametrize("distance", ["equal", "ordered"])
 def test_a_constant_column_is_at_no_distance(table, distance):
-    assert TCloseness(0, distance, "s").achieved(table("aa", "aaa", scale=Scale(ordered=True))) == 0
+    assert TCloseness(0, distance, "s").achieved(table("aa", "aaa", scale=ValueScale(ordered=True))) == 0
 
 
 def test_no_rows(table):
-    nothing = table(scale=Scale(True, np.zeros((1, 1), int)))
+    nothing = table(scale=ValueScale(True, np.zeros((1, 1), int)))
     for model in (KAnonymity(2), DistinctL(2, "s"), EntropyL(2, "s"), MaxRisk(0.5), AverageRisk(0.5)):
         assert model.achieved(nothing) == 0
         assert model.holds(nothing).size == 0

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from shoal.errors import InputError
-from shoal.hierarchies import Hierarchy
-from shoal.privacy.labels import covers
+from shoal.privacy.labels import build_cover_matrix
 from shoal.table import Column
+from shoal.table.hierarchies import Hierarchy
 
 JOBS = Hierarchy.from_tree({"manual": {"iron": ["smith", "welder"], "mason": ["mason"]}, "office": ["clerk"]})
 
@@ -16,7 +16,7 @@ JOBS = Hierarchy.from_tree({"manual": {"iron": ["smith", "welder"], "mason": ["m
 def read(label, values, column):
     """The values that one text stands for."""
     values = pl.Series(values)
-    return values.filter(pl.Series(covers(pl.Series([label]), values, column)[0])).to_list()
+    return values.filter(pl.Series(build_cover_matrix(pl.Series([label]), values, column)[0])).to_list()
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_dates_and_orders():
 @pytest.mark.parametrize(("label", "values"), [("30-39", ["30", "31"]), ("EU", ["fr", "de"]), ("{a", ["a"])])
 def test_a_text_that_cannot_be_read(label, values):
     with pytest.raises(InputError, match=f"column 'c': cannot tell which .* '{label}' stands for.*hierarchy"):
-        covers(pl.Series([label]), pl.Series(values), Column("c"))
+        build_cover_matrix(pl.Series([label]), pl.Series(values), Column("c"))

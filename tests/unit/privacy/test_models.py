@@ -7,9 +7,9 @@ from shoal.privacy import (
     Counts,
     DistinctL,
     KAnonymity,
-    Sensitive,
-    asked,
+    SensitiveCounts,
     for_columns,
+    model_parameters,
     model_text,
     parse_model,
 )
@@ -20,14 +20,14 @@ from shoal.privacy import (
 COUNTS = Counts(
     np.array([4, 2, 3]),
     {
-        "illness": Sensitive(
+        "illness": SensitiveCounts(
             np.array([0, 0, 1, 2, 2, 2]), np.array([1, 2, 1, 3, 2, 1]), np.array([3, 1, 2, 1, 1, 1])
         ),
-        "job": Sensitive(np.array([0, 1, 1, 2]), np.array([1, 1, 2, 2]), np.array([4, 1, 1, 3])),
+        "job": SensitiveCounts(np.array([0, 1, 1, 2]), np.array([1, 1, 2, 2]), np.array([4, 1, 1, 3])),
     },
 )
 NOTHING = Counts(
-    np.array([], int), {"illness": Sensitive(np.array([], int), np.array([], int), np.array([], int))}
+    np.array([], int), {"illness": SensitiveCounts(np.array([], int), np.array([], int), np.array([], int))}
 )
 
 
@@ -47,13 +47,13 @@ def test_distinct_l_counts_values():
 
 
 def test_a_goal_out_of_reach_says_why():
-    whole = Counts(np.array([4]), {"illness": Sensitive.of_whole(np.array([0, 0, 1, 0]))})
+    whole = Counts(np.array([4]), {"illness": SensitiveCounts.of_whole(np.array([0, 0, 1, 0]))})
     assert KAnonymity(4).within_reach(whole) is None
     assert KAnonymity(5).within_reach(whole) == "k = 5, but the table has 4 rows; ask for k of 4 or less"
     assert DistinctL(2, "illness").within_reach(whole) is None
     reason = DistinctL(3, "illness").within_reach(whole)
     assert reason == (
-        "l = 3, but the sensitive column 'illness' has 2 different values; ask for l of 2 or less"
+        "l = 3, but the sensitive column 'illness' has 2 distinct values; ask for l of 2 or less"
     )
 
 
@@ -76,8 +76,8 @@ def test_models_are_read_and_written_by_name():
     assert parse_model(" distinct-l( l=3 , column=the illness )") == DistinctL(3, "the illness")
     for model in (KAnonymity(5), DistinctL(3), DistinctL(4, 'a, "b"')):
         assert parse_model(model_text(model)) == model
-    assert asked(DistinctL(3)) == {"l": 3}
-    assert asked(DistinctL(3, "job")) == {"l": 3, "column": "job"}
+    assert model_parameters(DistinctL(3)) == {"l": 3}
+    assert model_parameters(DistinctL(3, "job")) == {"l": 3, "column": "job"}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.errors import GoalNotMet, InputError, RecipeError
-from shoal.privacy import Counts, Fitting, Population, fitting_pairs, parse_model
+from shoal.privacy import Counts, Population, PopulationFit, fitting_pairs, parse_model
 
 JOBS = shoal.Hierarchy.from_tree({"manual": ["mason", "smith"], "office": ["clerk", "judge"]})
 # Eight people, four of whom are in the table.
@@ -59,7 +59,9 @@ def test_people_who_fit_two_classes_are_judged_together():
     model = shoal.DeltaPresence(0, 0.9, people)
     found = shoal.verify(release, quasi=["job"], models=[model], hierarchies={"job": JOBS}).models[0]
     assert (found.achieved, found.holds) == ({"low": 0.0, "high": 1.0}, False)
-    fitting = Fitting.of(np.array([1, 1]), np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([2, 2]))
+    fitting = PopulationFit.from_pairs(
+        np.array([1, 1]), np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([2, 2])
+    )
     assert fitting.rows.tolist() == [2, 4]
     assert (fitting.least.tolist(), fitting.most.tolist()) == ([0.5, 0.0], [1.0, 1.0])
     assert shoal.verify(
@@ -87,7 +89,7 @@ def test_nobody_is_more_or_less_likely_present_than_the_bounds_say(sizes, fits):
     possible = worlds(sizes, fits)
     pairs = [(c, person) for c in range(len(sizes)) for person in sorted(fits[c])]
     class_of, person = np.array(pairs).T
-    found = Fitting.of(np.array(sizes), class_of, person, np.ones(6, np.int64))
+    found = PopulationFit.from_pairs(np.array(sizes), class_of, person, np.ones(6, np.int64))
     assert found.rows.tolist() == [len(fits[c]) for c in range(len(sizes))]
     for c, one in pairs if possible else ():
         share = sum(one in world for world in possible) / len(possible)
@@ -115,7 +117,9 @@ def test_what_is_achieved_is_the_border():
     for _ in range(50):
         rows = rng.integers(1, 40, 5)
         counts = Counts(
-            np.minimum(rng.integers(1, 9, 5), rows), {}, Fitting.apart(rng.integers(1, 9, 5), rows)
+            np.minimum(rng.integers(1, 9, 5), rows),
+            {},
+            PopulationFit.from_disjoint_classes(rng.integers(1, 9, 5), rows),
         )
         k = max(shoal.KMap(2, PEOPLE).achieved(counts), 2)
         assert shoal.KMap(k, PEOPLE).holds(counts).all() == (rows.min() >= 2)
@@ -190,12 +194,12 @@ def test_delta_presence_is_enforced(low):
     table = people.sample(60, seed=2)
     model = shoal.DeltaPresence(low, 0.4, people)
     released = shoal.anonymize(
-        table, quasi=["age", "town"], plain=["job"], sensitive=["illness"], models=[model]
+        table, others="keep", quasi=["age", "town"], plain=["job"], sensitive=["illness"], models=[model]
     )
     assert released.report.classes > 5
     assert released.report.models[0].holds
     with_tree = shoal.anonymize(
-        table, quasi=QUASI, hierarchies={"job": JOBS}, plain=["illness"], models=[model]
+        table, others="keep", quasi=QUASI, hierarchies={"job": JOBS}, plain=["illness"], models=[model]
     )
     assert with_tree.report.models[0].holds
 
@@ -203,7 +207,7 @@ def test_delta_presence_is_enforced(low):
 def test_values_that_only_the_population_has():
     people = pl.DataFrame({"age": [*range(20, 60)], "town": ["Ulm", "Bonn"] * 20})
     table = people.filter(pl.col("age").is_in([20, 30, 40, 50]) & (pl.col("town") == "Ulm"))
-    released = shoal.anonymize(table, quasi=["age", "town"], models=[shoal.KMap(5, people)])
+    released = shoal.anonymize(table, others="keep", quasi=["age", "town"], models=[shoal.KMap(5, people)])
     assert released.report.models[0].holds
     assert released.report.classes > 1
 
@@ -230,11 +234,11 @@ def test_the_whole_recipe_with_a_file(tmp_path, shoal_command):
 
 @pytest.fixture
 def shoal_command(capsys):
-    from shoal.cli import command
+    from shoal.cli import run_command_line
 
     def run(*arguments):
         with pytest.raises(SystemExit) as end:
-            command([str(argument) for argument in arguments])
+            run_command_line([str(argument) for argument in arguments])
         assert end.value.code in (0, None)
         return capsys.readouterr().out
 
@@ -244,6 +248,7 @@ def shoal_command(capsys):
 def test_the_population_file_is_not_overwritten(tmp_path):
     register(50).write_csv(tmp_path / "people.csv")
     recipe = shoal.Recipe(
+        others="keep",
         quasi=("age",),
         models=(shoal.KMap(3, tmp_path / "people.csv"),),
         output=str(tmp_path / "people.csv"),
@@ -253,7 +258,9 @@ def test_the_population_file_is_not_overwritten(tmp_path):
 
 
 def test_a_frame_cannot_be_written_into_a_recipe():
-    released = shoal.anonymize(TABLE, quasi=["age"], plain=["job"], models=[shoal.KMap(3, PEOPLE)])
+    released = shoal.anonymize(
+        TABLE, others="keep", quasi=["age"], plain=["job"], models=[shoal.KMap(3, PEOPLE)]
+    )
     assert released.report.to_dict()["models"][0]["asked"] == {"k": 3, "population": "a polars frame"}
     with pytest.raises(RecipeError, match="names a population by its path, and this one is a frame"):
         released.recipe.to_toml()
@@ -268,7 +275,9 @@ def test_populations_are_equal_by_path_or_by_being_the_same():
 
 
 def anonymize(population, table=TABLE, k=3, **more):
-    return shoal.anonymize(table, quasi=["age", "job"], models=[shoal.KMap(k, population)], **more)
+    return shoal.anonymize(
+        table, others="keep", quasi=["age", "job"], models=[shoal.KMap(k, population)], **more
+    )
 
 
 @pytest.mark.parametrize(
@@ -311,13 +320,15 @@ def test_goals_out_of_reach():
     assert anonymize(PEOPLE, k=8).report.classes == 1
     for low, high, says in ((0, 0.4, "high = 0.4"), (0.6, 0.9, "low = 0.6")):
         with pytest.raises(GoalNotMet, match=f"{says}, but the table's 4 rows are 0.5 of the population's 8"):
-            shoal.anonymize(TABLE, quasi=["age", "job"], models=[shoal.DeltaPresence(low, high, PEOPLE)])
+            shoal.anonymize(
+                TABLE, others="keep", quasi=["age", "job"], models=[shoal.DeltaPresence(low, high, PEOPLE)]
+            )
 
 
 def test_one_population_for_all():
     models = [shoal.KMap(3, PEOPLE), shoal.DeltaPresence(0, 0.9, PEOPLE.clone())]
     with pytest.raises(RecipeError, match="compare with one population"):
-        shoal.anonymize(TABLE, quasi=["age", "job"], models=models)
+        shoal.anonymize(TABLE, others="keep", quasi=["age", "job"], models=models)
     with pytest.raises(RecipeError, match="compare with one population"):
         shoal.verify(RELEASE, quasi=["age", "job"], models=models)
 
@@ -351,11 +362,13 @@ def test_types_of_other_libraries():
     as_times = people.with_columns(pl.col("day").cast(pl.Datetime), pl.col("n").cast(pl.Float64))
     as_text = people.with_columns(pl.all().cast(pl.String))
     for table, population in [(people, as_text), (as_times, people), (as_text, as_times), (people, as_times)]:
-        released = shoal.anonymize(table, quasi=people.columns, models=[shoal.KMap(2, population)])
+        released = shoal.anonymize(
+            table, others="keep", quasi=people.columns, models=[shoal.KMap(2, population)]
+        )
         assert released.report.models[0].holds
     with pytest.raises(InputError, match=r"column 'size' is Enum.* in the table, but here it has 'XL'"):
         other = as_text.with_columns(size=pl.lit("XL"))
-        shoal.anonymize(people, quasi=people.columns, models=[shoal.KMap(2, other)])
+        shoal.anonymize(people, others="keep", quasi=people.columns, models=[shoal.KMap(2, other)])
     with pytest.raises(InputError, match=r"column 'n' has values that are not integers: '2\.5'"):
         other = people.with_columns(n=pl.lit(2.5))
-        shoal.anonymize(people, quasi=people.columns, models=[shoal.KMap(2, other)])
+        shoal.anonymize(people, others="keep", quasi=people.columns, models=[shoal.KMap(2, other)])

@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from shoal.report import Report
-from shoal.verify import Verdict
+from shoal.verification.verifier import Verdict
 
 
 def _printed(show, *arguments, width: int = 100) -> list[str]:

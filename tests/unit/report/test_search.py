@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from shoal.report.search import curve, power
+from shoal.report.search import draw_curve, format_power_of_ten
 from shoal.report.terminal import show_report
 
 EXACT = {
@@ -39,7 +39,7 @@ def shown(printed, report):
     [(0.0, "1"), (3.0, "1,000"), (5.5, "316,228"), (6.0, "1.0·10^6"), (412.699, "5.0·10^412")],
 )
 def test_numbers_by_their_logarithm(number, text):
-    assert power(number) == text
+    assert format_power_of_ten(number) == text
 
 
 def test_the_certificate_and_the_statistics(shown):
@@ -108,11 +108,11 @@ def test_of_many_tables_rows_and_columns_some_are_shown(shown):
 
 
 def test_the_curve_of_an_evolution(shown):
-    assert curve([3.0, 2.0, 1.0], 1.0, 3.0) == "█▅▁"
-    assert curve([1.0, 1.0], 1.0, 1.0) == "▁▁"
+    assert draw_curve([3.0, 2.0, 1.0], 1.0, 3.0) == "█▅▁"
+    assert draw_curve([1.0, 1.0], 1.0, 1.0) == "▁▁"
     falling = [float(1000 - i) for i in range(1000)]
-    assert len(curve(falling, 1.0, 1000.0, width=48)) == 48
-    assert curve(falling, 1.0, 1000.0, width=8) == "█▇▆▅▄▃▂▁"
+    assert len(draw_curve(falling, 1.0, 1000.0, width=48)) == 48
+    assert draw_curve(falling, 1.0, 1000.0, width=8) == "█▇▆▅▄▃▂▁"
     history = ((4.0, 5.0), (3.0, 4.0), (1.0, 2.0))
     lines = shown(optimal=None, search_space_log10=None, history=history, cuts=None)
     assert "generations 2" in lines

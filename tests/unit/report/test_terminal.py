@@ -1,7 +1,14 @@
 import pytest
 
-from shoal.report.terminal import bar, columns_table, percent, seconds_line, show_report, show_verification
-from shoal.verify import Verdict, Verification
+from shoal.report.terminal import (
+    columns_table,
+    draw_bar,
+    format_percent,
+    seconds_line,
+    show_report,
+    show_verification,
+)
+from shoal.verification.verifier import Verdict, Verification
 
 HOLDS, FAILS = Verdict("k", {"k": 3}, 4, True), Verdict("distinct-l", {"l": 2, "column": "ill"}, 1, False)
 
@@ -11,11 +18,11 @@ HOLDS, FAILS = Verdict("k", {"k": 3}, 4, True), Verdict("distinct-l", {"l": 2, "
     [(0, ""), (1, "████"), (0.5, "██"), (1 / 32, "▏"), (31 / 32, "███▉"), (-1, ""), (2, "████")],
 )
 def test_bars_count_in_eighths(share, blocks):
-    assert bar(share, width=4).plain == blocks
+    assert draw_bar(share, width=4).plain == blocks
 
 
 def test_shares_and_seconds():
-    assert percent(0.12345) == "12.35 %"
+    assert format_percent(0.12345) == "12.35 %"
     assert (
         seconds_line({"read": 0.5, "search": 0.25, "total": 0.755}) == "0.76 seconds: read 0.50, search 0.25"
     )

@@ -7,19 +7,21 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.privacy import KAnonymity
-from shoal.recipe import Recipe
+from shoal.algorithms.safepub import SafePubScheme
+from shoal.engines.api import run as carry_out
+from shoal.engines.memory import run_in_memory
+from shoal.privacy import KAnonymity, SafePub
+from shoal.recipes.recipe import Recipe
 from shoal.report import svg
-from shoal.run import run
-from shoal.studio.attacking import attacked
-from shoal.studio.exploring.frontier import apart, front
-from shoal.studio.exploring.risks import gauges, outsider
-from shoal.studio.figures import figures
-from shoal.studio.insight import Recoded, parse_source, source_name, write_rows
+from shoal.studio.attacking import attack_release
+from shoal.studio.exploring.frontier import find_front, separate_points
+from shoal.studio.exploring.risks import build_gauges, build_outsider_gauge
+from shoal.studio.figures import build_figures
+from shoal.studio.insight import RecodedRows, parse_source, source_name, write_rows
 from shoal.studio.running import Run
 from shoal.studio.worker import RECIPE
-from shoal.table import as_text
-from shoal.table.frames import unpatterned
+from shoal.table import to_strings
+from shoal.table.frames import use_safe_name
 
 PEOPLE = pl.DataFrame(
     {
@@ -33,7 +35,7 @@ QUASI = ("^age$", "sex")
 
 
 def texts(frame: pl.DataFrame, name: str) -> pl.Series:
-    return as_text(unpatterned(frame[name]))
+    return to_strings(use_safe_name(frame[name]))
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +44,7 @@ def done(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
     PEOPLE.write_csv(folder / "people.csv")
     recipe = Recipe(
+        others="keep",
         quasi=QUASI,
         sensitive=("illness",),
         identifier=("name",),
@@ -51,22 +54,22 @@ def done(tmp_path_factory):
         suppress=0.1,
     )
     (folder / RECIPE).write_text(recipe.to_toml(), "utf-8")
-    release = run(Recipe.from_toml(folder / RECIPE))
+    release = run_in_memory(Recipe.from_toml(folder / RECIPE))
     release.write(folder / "people-released.parquet")
     write_rows(release, folder)
     made = Run(1, recipe, folder, state="done")
-    told = {"report": release.report.to_dict(), "figures": figures(release)}
+    told = {"report": release.report.to_dict(), "figures": build_figures(release)}
     made.report, made.figures = json.loads(json.dumps(told)).values()
     return made, release
 
 
 def test_every_row_before_and_after_is_that_of_the_release(done):
     made, release = done
-    found = Recoded.read(made.folder)
+    found = RecodedRows.from_folder(made.folder)
     at = np.arange(found.rows)
     names = (QUASI, (*QUASI, "illness"))
-    after, lost = found.part(release.table, names, "after", at)
-    before, none = found.part(release.table, names, "before", at)
+    after, lost = found.select_rows(release.table, names, "after", at)
+    before, none = found.select_rows(release.table, names, "before", at)
     for column, name in zip(after[1:], names[1], strict=True):
         assert column.to_list() == texts(release.frame, name).to_list()
     assert before[1].to_list() == texts(PEOPLE, "^age$").gather(found.row).to_list()
@@ -77,8 +80,8 @@ def test_every_row_before_and_after_is_that_of_the_release(done):
 
 def test_both_sides_in_a_cell_and_groups_together(done):
     made, release = done
-    found = Recoded.read(made.folder)
-    both, _ = found.part(release.table, (QUASI, QUASI), "both", found.grouped)
+    found = RecodedRows.from_folder(made.folder)
+    both, _ = found.select_rows(release.table, (QUASI, QUASI), "both", found.grouped)
     ages = both[1].to_list()
     assert any(" → [" in text for text in ages)
     sizes = [int(size) for size in both[0]]
@@ -95,29 +98,54 @@ def test_sources_of_the_grid():
 
 def test_gauges_are_those_of_the_report(done):
     made, release = done
-    after = asdict(release.report.evidence.after.risk())
-    highest, alone, all_guessed, small = gauges(made)
+    after = asdict(release.report.evidence.sizes_after.compute_risk())
+    highest, alone, all_guessed, small = build_gauges(made)
     assert highest.after == after["highest"] == 1 / release.report.smallest_class
     assert (alone.after, all_guessed.after, small.after) == (0, after["average"], after["below_5"])
     assert highest.before == 1
-    assert outsider(made, 0.01).after < outsider(made, 1.0).after == highest.after
+    assert build_outsider_gauge(made, 0.01).after < build_outsider_gauge(made, 1.0).after == highest.after
 
 
 def test_the_front_has_what_no_other_beats():
     points = [(0.2, 0.1), (0.1, 0.2), (0.2, 0.3), (0.1, 0.2)]
-    assert front(points) == [(0.1, 0.2), (0.2, 0.1)]
-    drawn, places = svg.plane("t", points, front(points), "<across>", "up")
+    assert find_front(points) == [(0.1, 0.2), (0.2, 0.1)]
+    drawn, places = svg.draw_plane("t", points, find_front(points), "<across>", "up")
     assert "&lt;across&gt;" in drawn
     assert all(0 < x < 1 and 0 < y < 1 for x, y in places)
-    assert len(set(apart(places))) == 4
+    assert len(set(separate_points(places))) == 4
 
 
 def test_attacks_with_and_without_people_held_back(done):
     made, _ = done
-    alone = attacked(made.folder, 0.0, 10)
+    alone = attack_release(made.folder, 0.0, 10)
     assert alone["control"] == 0
     assert {each["grade"] for each in alone["attacks"]} == {"unknown"}
-    compared = attacked(made.folder, 0.25, 10)
+    compared = attack_release(made.folder, 0.25, 10)
     assert compared["control"] == 3
+    assert (alone["combinations"]["control"], compared["combinations"]["of_control"]) == (None, 3)
+    assert "can be read off the released cells" in compared["combinations"]["verdict"]
     assert {"linkage", "membership"} <= {each["name"] for each in compared["attacks"]}
     assert {each["grade"] for each in compared["attacks"]} <= {"unknown", "none", "small", "clear", "serious"}
+
+
+@pytest.mark.parametrize("rows", [600, 3])
+def test_of_a_private_sample_nothing_is_shown_but_the_release(rows, tmp_path):
+    people = pl.DataFrame({"age": [20 + i % 2 for i in range(rows)], "town": ["Bonn"] * rows})
+    people.write_csv(tmp_path / "people.csv")
+    recipe = Recipe(
+        quasi=("age", "town"),
+        models=(SafePub(1.0, 0.1),),
+        algorithm=SafePubScheme("age=0,town=0"),
+        input=str(tmp_path / "people.csv"),
+    )
+    release = carry_out(recipe)
+    write_rows(release, tmp_path)
+    found = build_figures(release)
+    json.dumps(found)
+    assert (release.report.released_rows > 0) == (rows == 600)
+    assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
+    assert found["before"] is None
+    assert list(found["explore"]["sizes"]) == ["after"]
+    assert len(found["explore"]["columns"]) == (2 if rows == 600 else 0)
+    assert "efore" not in json.dumps(found["explore"])
+    assert Run(1, recipe, tmp_path).released_only

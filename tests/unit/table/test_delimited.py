@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import InputError
-from shoal.table import ReadOptions, read
+from shoal.table import ReadOptions, read_table
 
 
 @pytest.fixture
@@ -16,14 +16,14 @@ def given(tmp_path):
 
 
 def cells(path, **options):
-    frame = read(path, ReadOptions(**options)).frame
+    frame = read_table(path, ReadOptions(**options)).frame
     assert set(frame.dtypes) == {pl.String}
     return frame.columns, frame.rows()
 
 
 @pytest.mark.parametrize("delimiter", [",", "\t", ";", "|", " "])
 def test_finds_the_delimiter(given, delimiter):
-    table = read(given("zip,age,job\n00123,20,cook\n00045,30,clerk\n".replace(",", delimiter)))
+    table = read_table(given("zip,age,job\n00123,20,cook\n00045,30,clerk\n".replace(",", delimiter)))
     assert table.names == ["zip", "age", "job"]
     assert table.frame.row(0) == ("00123", "20", "cook")
     assert table.origin.delimiter == delimiter
@@ -43,7 +43,7 @@ def test_finds_the_delimiter(given, delimiter):
     ],
 )
 def test_is_not_misled_by_other_delimiters(given, text, columns):
-    assert len(read(given(text)).names) == columns
+    assert len(read_table(given(text)).names) == columns
 
 
 def test_a_stated_delimiter_is_used(given):
@@ -53,7 +53,7 @@ def test_a_stated_delimiter_is_used(given):
 
 def test_a_stated_delimiter_that_does_not_occur(given):
     with pytest.raises(InputError, match=r"people.csv has one column with the delimiter ';' and 2 with ','"):
-        read(given("a,b\n1,2\n"), ReadOptions(delimiter=";"))
+        read_table(given("a,b\n1,2\n"), ReadOptions(delimiter=";"))
     assert cells(given("a\n1\n"), delimiter=";") == (["a"], [("1",)])
 
 
@@ -78,13 +78,13 @@ def test_quoted_cells_hold_anything(given, newline):
     names, rows = cells(path)
     assert names == ['a "q"', f"b{newline}b"]
     assert rows == [("1,2", f"x{newline}{newline}y"), ('"', "z\r")]
-    assert read(path).origin.newline == newline
+    assert read_table(path).origin.newline == newline
 
 
 def test_old_macintosh_line_ends(given):
     path = given("a,b\r1,2\r3,4\r")
     assert cells(path) == (["a", "b"], [("1", "2"), ("3", "4")])
-    assert read(path).origin.newline == "\r"
+    assert read_table(path).origin.newline == "\r"
 
 
 def test_quotes_are_ordinary_characters_where_no_cell_is_quoted(given):
@@ -109,13 +109,13 @@ def test_a_cell_of_a_megabyte_and_hundreds_of_columns(given):
     big = "x" * 1_000_000
     assert cells(given(f'a,b\n1,{big}\n2,"{big},"\n'))[1] == [("1", big), ("2", big + ",")]
     row = ",".join(map(str, range(300)))
-    assert len(read(given(f"{row}\n{row}\n")).names) == 300
+    assert len(read_table(given(f"{row}\n{row}\n")).names) == 300
 
 
 def test_quoted_newlines_across_many_chunks(given):
     frame = pl.DataFrame({"a": [f"{n}\n,{n}" for n in range(200_000)], "b": ["z"] * 200_000})
     path = given(frame.write_csv())
-    assert read(path).frame.equals(frame)
+    assert read_table(path).frame.equals(frame)
 
 
 @pytest.mark.parametrize(
@@ -141,13 +141,13 @@ def test_quoted_newlines_across_many_chunks(given):
 def test_malformed_text_is_refused(given, text, message):
     path = given(text)
     with pytest.raises(InputError, match=message) as error:
-        read(path)
+        read_table(path)
     assert str(path) in str(error.value)
 
 
 def test_without_a_header_the_first_row_sets_the_width(given):
     with pytest.raises(InputError, match="line 2 has 1 field where the first row has 2 fields"):
-        read(given("1,2\n3\n"), ReadOptions(header=False))
+        read_table(given("1,2\n3\n"), ReadOptions(header=False))
 
 
 def test_names_like_those_of_nameless_columns(given):

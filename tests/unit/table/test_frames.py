@@ -1,11 +1,14 @@
+from datetime import UTC, datetime, time, timedelta
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
+import shoal
 from shoal.errors import InputError, InternalError
-from shoal.table import ReadOptions, infer_type, ordered_values, read
+from shoal.table import ReadOptions, infer_type, ordered_values, read_table
 
 DATA = {"id": [7, 8, 9], "zip": ["00123", "00045", None], "cost": [1.5, float("nan"), 2.0]}
 
@@ -29,8 +32,8 @@ def listed(frame, name):
 
 
 def test_the_same_kind_comes_out(source):
-    table = read(source)
-    released = table.release({"zip": pl.Series(["00***", None])}, np.array([2, 0]), ["cost"])
+    table = read_table(source)
+    released = table.build_release({"zip": pl.Series(["00***", None])}, np.array([2, 0]), ["cost"])
     assert type(released) is (pl.DataFrame if table.origin.kind == "path" else type(source))
     names = (
         released.collect_schema().names()
@@ -43,40 +46,44 @@ def test_the_same_kind_comes_out(source):
 
 
 def test_all_rows_and_columns_in_place(source):
-    table = read(source)
-    released = table.release({"zip": pl.Series(["a", "b", "c"]), "id": pl.Series([None, "x", "y"])}, None, [])
-    assert read(released).names == ["id", "zip", "cost"]
+    table = read_table(source)
+    released = table.build_release(
+        {"zip": pl.Series(["a", "b", "c"]), "id": pl.Series([None, "x", "y"])}, None, []
+    )
+    assert read_table(released).names == ["id", "zip", "cost"]
     assert listed(released, "id") == [None, "x", "y"]
-    assert read(released).frame["cost"].to_list()[0] in (1.5, "1.5")
+    assert read_table(released).frame["cost"].to_list()[0] in (1.5, "1.5")
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
 def test_a_name_is_not_a_pattern(kind):
-    table = read(kind({"^a$": [1], "a": [2], "b.*": [3], "bc": [4]}))
-    released = read(table.release({"b.*": pl.Series(["*"])}, None, ["^a$"]))
+    table = read_table(kind({"^a$": [1], "a": [2], "b.*": [3], "bc": [4]}))
+    released = read_table(table.build_release({"b.*": pl.Series(["*"])}, None, ["^a$"]))
     assert released.frame.to_dict(as_series=False) == {"a": [2], "b.*": ["*"], "bc": [4]}
     assert table.column("^a$").unique().to_list() == [1]
 
 
 def test_markers_in_a_column_whose_name_looks_like_a_pattern():
     frame = pl.DataFrame({"^a$": ["?", "x"], "^b$": [float("nan"), 1.0]})
-    table = read(frame, ReadOptions(na=("?",)))
+    table = read_table(frame, ReadOptions(na=("?",)))
     assert table.column("^a$").to_list() == [None, "x"]
     assert table.column("^b$").to_list() == [None, 1.0]
 
 
 def test_no_row_may_be_released_too(source):
-    released = read(source).release({"zip": pl.Series([], dtype=pl.String)}, np.array([], dtype=np.int64), [])
+    released = read_table(source).build_release(
+        {"zip": pl.Series([], dtype=pl.String)}, np.array([], dtype=np.int64), []
+    )
     assert listed(released, "id") == []
 
 
 def test_a_column_of_the_wrong_length_is_a_bug(source):
     with pytest.raises(InternalError, match="3 rows are released, but not so many in 'zip'"):
-        read(source).release({"zip": pl.Series(["a"])}, None, [])
+        read_table(source).build_release({"zip": pl.Series(["a"])}, None, [])
 
 
 def test_columns_show_what_is_missing(source):
-    table = read(source, ReadOptions(na=("8", "00123", "NaN")))
+    table = read_table(source, ReadOptions(na=("8", "00123", "NaN")))
     assert table.column("id").null_count() == 1
     assert table.column("zip").to_list() == [None, "00045", None]
     assert table.column("cost").null_count() == 1
@@ -86,16 +93,16 @@ def test_columns_show_what_is_missing(source):
 
 def test_unknown_columns(source):
     with pytest.raises(InputError, match="unknown column 'Zip': did you mean 'zip'"):
-        read(source).column("Zip")
+        read_table(source).column("Zip")
 
 
 def test_empty_cells_are_missing_in_text_only(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text('a,b\n"",1\n,2\nx,3\n')
-    table = read(path)
+    table = read_table(path)
     assert table.column("a").to_list() == [None, None, "x"]
     assert table.frame["a"].to_list() == ["", None, "x"]
-    assert read(pl.DataFrame({"a": ["", "x"]})).column("a").to_list() == ["", "x"]
+    assert read_table(pl.DataFrame({"a": ["", "x"]})).column("a").to_list() == ["", "x"]
 
 
 def test_markers_are_read_as_the_type_of_the_column():
@@ -108,7 +115,7 @@ def test_markers_are_read_as_the_type_of_the_column():
             "day": pl.Series(["2020-01-01", "1900-01-01"]).str.to_date(),
         }
     )
-    table = read(frame, ReadOptions(na=("-9", "?", "1900-01-01")))
+    table = read_table(frame, ReadOptions(na=("-9", "?", "1900-01-01")))
     assert [table.column(name).is_null().to_list() for name in table.names] == [
         [False, True],
         [False, True],
@@ -127,7 +134,7 @@ def test_markers_are_read_as_the_type_of_the_column():
         pd.RangeIndex(3),
     ],
 )
-def test_pandas_index_dtypes_and_order_survive(index):
+def test_pandas_dtypes_and_order_survive_and_the_index_if_asked_for(index):
     frame = pd.DataFrame(
         {
             "s": pd.Series(["a", None, "b"], index=range(3)).to_numpy(),
@@ -140,14 +147,21 @@ def test_pandas_index_dtypes_and_order_survive(index):
         index=index,
     )
     before = frame.copy(deep=True)
-    released = read(frame).release({"s": pl.Series(["*", None, "*"])}, None, [])
+    released = read_table(frame).build_release({"s": pl.Series(["*", None, "*"])}, None, [], keep_index=True)
     pd.testing.assert_frame_equal(frame, before)
-    pd.testing.assert_frame_equal(released.drop(columns="s"), before.drop(columns="s"))
+    expected = before.drop(columns="s").set_axis(
+        before.index.remove_unused_levels() if index.nlevels > 1 else before.index
+    )
+    pd.testing.assert_frame_equal(released.drop(columns="s"), expected, check_freq=False)
     assert list(released.columns) == list(before.columns)
-    some = read(frame).release({"s": pl.Series(["*", None])}, np.array([2, 0]), ["cat"])
-    pd.testing.assert_frame_equal(some.drop(columns="s"), before.drop(columns=["s", "cat"]).iloc[[2, 0]])
-    some.iloc[0, 0] = "changed"
-    released.iloc[0, 0] = "changed"
+    some = read_table(frame).build_release({"s": pl.Series(["*", None])}, np.array([2, 0]), ["cat"])
+    assert isinstance(some.index, pd.RangeIndex)
+    levels = [str(name) for name in index.names if name is not None]
+    left = before.drop(columns=["s", "cat"]).iloc[[2, 0]].reset_index(drop=not levels)
+    expected = left[levels + [name for name in some.columns if name not in ("s", *levels)]]
+    pd.testing.assert_frame_equal(some.drop(columns="s"), expected, check_column_type=False)
+    some.loc[0, "s"] = "changed"
+    released.iloc[0, list(released.columns).index("s")] = "changed"
     pd.testing.assert_frame_equal(frame, before)
 
 
@@ -164,7 +178,7 @@ def test_pandas_columns_of_every_kind_are_read():
             "boolean": pd.array([True, None, False], dtype="boolean"),
         }
     )
-    table = read(frame)
+    table = read_table(frame)
     assert table.column("mixed").to_list() == ["1", "x", None]
     assert table.column("large").to_list() == [str(10**25), "1", None]
     assert table.column("period").to_list() == ["2020-01", "2020-02", "2020-03"]
@@ -180,12 +194,13 @@ def test_pandas_columns_of_every_kind_are_read():
     ]
 
 
-def test_pyarrow_order_and_metadata_survive():
+def test_pyarrow_order_survives_and_metadata_if_asked_for():
     rank = pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array(["low", "high"]), ordered=True)
     source = pa.table({"a": ["x", "y"], "rank": rank}).replace_schema_metadata({"made by": "us"})
-    table = read(source)
+    table = read_table(source)
     assert ordered_values(table.column("rank")) == ["low", "high"]
-    released = table.release({"a": pl.Series(["*", "*"])}, None, [])
+    assert table.build_release({}, None, []).schema.metadata is None
+    released = table.build_release({"a": pl.Series(["*", "*"])}, None, [], keep_metadata=True)
     assert released.schema.metadata == source.schema.metadata
     assert released.field("rank") == source.field("rank")
 
@@ -206,4 +221,23 @@ def test_pyarrow_order_and_metadata_survive():
 )
 def test_frames_that_cannot_be_used(frame, message):
     with pytest.raises(InputError, match=message):
-        read(frame)
+        read_table(frame)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "arrow", "jsonl", "xlsx"])
+def test_columns_that_are_kept_may_have_names_like_patterns(tmp_path, suffix):
+    frame = pl.DataFrame(
+        {
+            "age": [1, 1, 2, 2],
+            "^note$": list("abcd"),
+            "*": [1, 2, 3, 4],
+            "^time$": [time(1, 2, at) for at in range(4)],
+            "^took$": [timedelta(seconds=at) for at in range(4)],
+            "when": [datetime(2020, 1, 1, tzinfo=UTC)] * 4,
+        }
+    ).rename({"when": "^when$"})
+    path = tmp_path / f"out.{suffix}"
+    found = shoal.anonymize(frame, quasi=["age"], others="keep", k=2, algorithm="mondrian", output=path)
+    assert found.frame["^note$"].to_list() == list("abcd")
+    assert read_table(path).names == frame.columns
+    assert read_table(path).column("^note$").to_list() == list("abcd")

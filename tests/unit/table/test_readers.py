@@ -6,7 +6,7 @@ import pytest
 import zstandard
 
 from shoal.errors import InputError
-from shoal.table import ReadOptions, read, write
+from shoal.table import ReadOptions, read_table, write_table
 from shoal.table import formats as formats_module
 
 FRAME = pl.DataFrame(
@@ -31,7 +31,7 @@ CSV = FRAME.write_csv().encode()
 def test_text_formats(tmp_path, name, raw, format, compression):
     path = tmp_path / name
     path.write_bytes(raw)
-    table = read(str(path))
+    table = read_table(str(path))
     assert table.frame.equals(FRAME.cast(pl.String))
     assert (table.origin.format, table.origin.compression) == (format, compression)
     assert (table.origin.kind, table.origin.path) == ("path", path)
@@ -54,7 +54,7 @@ def test_typed_formats_keep_their_types(tmp_path, name, write, format):
     path = tmp_path / name
     with path.open("wb") as stream:
         getattr(FRAME, write)(stream)
-    table = read(path)
+    table = read_table(path)
     assert table.frame.equals(FRAME)
     assert table.frame.schema == FRAME.schema
     assert table.origin.format == format
@@ -66,27 +66,27 @@ def test_json_lines(tmp_path, name, encoding):
     raw = '{"a": "00é", "b": 1}\n{"a": null, "b": 2.5, "c": true}\n'.encode(encoding)
     path = tmp_path / name
     path.write_bytes(gzip.compress(raw) if name.endswith("gz") else raw)
-    assert read(path).frame.rows() == [("00é", 1.0, None), (None, 2.5, True)]
+    assert read_table(path).frame.rows() == [("00é", 1.0, None), (None, 2.5, True)]
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl", "xlsx", "csv"])
 def test_a_path_is_not_a_pattern(tmp_path, suffix):
     path = tmp_path / f"x[1]*.{suffix}"
-    write(FRAME, path)
-    assert read(path).rows == 3
+    write_table(FRAME, path)
+    assert read_table(path).rows == 3
 
 
 def test_a_folder_name_adds_no_column(tmp_path):
     (tmp_path / "year=2020").mkdir()
-    write(FRAME, tmp_path / "year=2020" / "x.parquet")
-    assert read(tmp_path / "year=2020" / "x.parquet").names == FRAME.columns
+    write_table(FRAME, tmp_path / "year=2020" / "x.parquet")
+    assert read_table(tmp_path / "year=2020" / "x.parquet").names == FRAME.columns
 
 
 def test_a_compressed_typed_file(tmp_path):
     path = tmp_path / "x.parquet.gz"
     with gzip.open(path, "wb") as stream:
         FRAME.write_parquet(stream)
-    assert read(path).frame.equals(FRAME)
+    assert read_table(path).frame.equals(FRAME)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_bad_json_lines(tmp_path, text, message):
     path = tmp_path / "x.jsonl"
     path.write_text(text)
     with pytest.raises(InputError, match=message) as error:
-        read(path)
+        read_table(path)
     assert str(path) in str(error.value)
 
 
@@ -119,9 +119,9 @@ def sheet(path, rows):
 def test_sheets(tmp_path):
     path = tmp_path / "x.xlsx"
     sheet(path, [["a", "b"], [1, "x"], [None, None], [2, "y"]])
-    assert read(path).frame.rows() == [(1, "x"), (None, None), (2, "y")]
-    assert read(path, ReadOptions(header=False)).frame.rows()[0] == ("a", "b")
-    assert read(path, ReadOptions(header=False)).names == ["column_1", "column_2"]
+    assert read_table(path).frame.rows() == [(1, "x"), (None, None), (2, "y")]
+    assert read_table(path, ReadOptions(header=False)).frame.rows()[0] == ("a", "b")
+    assert read_table(path, ReadOptions(header=False)).names == ["column_1", "column_2"]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_bad_sheets(tmp_path, rows, message):
     path = tmp_path / "x.xlsx"
     sheet(path, rows)
     with pytest.raises(InputError, match=message):
-        read(path)
+        read_table(path)
 
 
 def test_excel_is_an_extra(tmp_path, monkeypatch):
@@ -148,7 +148,7 @@ def test_excel_is_an_extra(tmp_path, monkeypatch):
     sheet(path, [["a"], [1]])
     monkeypatch.setattr(formats_module, "import_module", missing)
     with pytest.raises(InputError, match=r"pip install shoal\[excel\]"):
-        read(path)
+        read_table(path)
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "xlsx"])
@@ -160,7 +160,7 @@ def test_damaged_typed_files(tmp_path, suffix):
     ):
         path.write_bytes(raw)
         with pytest.raises(InputError, match=f"x.{suffix} (is damaged|cannot be read|is no )"):
-            read(path)
+            read_table(path)
 
 
 def test_a_panic_of_the_reader_is_an_input_error(tmp_path, monkeypatch):
@@ -171,7 +171,7 @@ def test_a_panic_of_the_reader_is_an_input_error(tmp_path, monkeypatch):
     FRAME.write_parquet(path)
     monkeypatch.setattr(pl, "read_parquet", panic)
     with pytest.raises(InputError, match="is damaged"):
-        read(path)
+        read_table(path)
 
 
 @pytest.mark.parametrize("cut", [3, 9, 20])
@@ -180,7 +180,7 @@ def test_cut_off_compressed_files(tmp_path, name, pack, cut):
     path = tmp_path / name
     path.write_bytes(pack(CSV)[:-cut])
     with pytest.raises(InputError, match=f"{name} is damaged"):
-        read(path)
+        read_table(path)
 
 
 @pytest.mark.parametrize(
@@ -190,35 +190,35 @@ def test_corrupt_compressed_files(tmp_path, raw):
     path = tmp_path / "x.csv"
     path.write_bytes(raw)
     with pytest.raises(InputError, match="is damaged"):
-        read(path)
+        read_table(path)
 
 
 def test_nested_columns_are_named(tmp_path):
     path = tmp_path / "x.parquet"
     pl.DataFrame({"a": [1], "b": [[1]], "c": [{"d": 1}]}).write_parquet(path)
     with pytest.raises(InputError, match=r"x.parquet: not plain values but List\(Int64\) in 'b', 'c'"):
-        read(path)
+        read_table(path)
 
 
 def test_typed_file_without_rows(tmp_path):
     path = tmp_path / "x.parquet"
     FRAME.head(0).write_parquet(path)
     with pytest.raises(InputError, match="has columns but no rows"):
-        read(path)
+        read_table(path)
 
 
 def test_what_is_not_a_file(tmp_path):
     with pytest.raises(InputError, match=r"nowhere.csv: no such file"):
-        read(tmp_path / "nowhere.csv")
+        read_table(tmp_path / "nowhere.csv")
     with pytest.raises(InputError, match="is a folder"):
-        read(tmp_path)
+        read_table(tmp_path)
     with pytest.raises(InputError, match="is not a regular file"):
-        read("/dev/null")
+        read_table("/dev/null")
     (tmp_path / "empty.parquet").touch()
     with pytest.raises(InputError, match=r"empty.parquet is empty"):
-        read(tmp_path / "empty.parquet")
+        read_table(tmp_path / "empty.parquet")
     with pytest.raises(InputError, match=r"not a builtins.list"):
-        read([1])
+        read_table([1])
 
 
 def test_unreadable(tmp_path, monkeypatch):
@@ -229,4 +229,4 @@ def test_unreadable(tmp_path, monkeypatch):
     path.write_bytes(CSV)
     monkeypatch.setattr(type(path), "open", refuse)
     with pytest.raises(InputError, match=r"x.csv cannot be read: Permission denied"):
-        read(path)
+        read_table(path)

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from shoal.errors import InputError
-from shoal.table import TYPE_CODES, Inference, infer_type, ordered_values, parse
+from shoal.table import TYPE_CODES, Inference, infer_type, ordered_values, parse_values
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_every_known_marker(marker):
 def test_typed_columns_keep_their_type_and_parse(series, type):
     found = infer_type(series)
     assert found == Inference(type)
-    parsed = parse(series, found.type, "x")
+    parsed = parse_values(series, found.type, "x")
     assert parsed.null_count() == series.null_count()
 
 
@@ -141,7 +141,7 @@ def test_type_codes():
     ],
 )
 def test_parses_to_comparable_values(values, type, dtype, expected):
-    parsed = parse(pl.Series("x", values), type, "x")
+    parsed = parse_values(pl.Series("x", values), type, "x")
     assert parsed.dtype == dtype
     assert parsed.to_list() == expected
     assert parsed.name == "x"
@@ -150,26 +150,26 @@ def test_parses_to_comparable_values(values, type, dtype, expected):
 @pytest.mark.parametrize("value", ["1", "1.5", "2020-01-31", "2020-01-31 10:00", "yes", "red"])
 def test_a_name_is_not_a_pattern(value):
     values = pl.Series("^a$", [value, None])
-    parsed = parse(values, infer_type(values).type, "^a$")
+    parsed = parse_values(values, infer_type(values).type, "^a$")
     assert (parsed.name, parsed.null_count()) == ("^a$", 1)
-    assert parse(values, "ordered", "^a$", [value]).to_list() == [0, None]
+    assert parse_values(values, "ordered", "^a$", [value]).to_list() == [0, None]
 
 
 def test_time_zones_are_compared_in_one():
-    parsed = parse(pl.Series(["2020-01-31T10:00+02:00", "2020-01-31T09:00Z"]), "datetime", "x")
+    parsed = parse_values(pl.Series(["2020-01-31T10:00+02:00", "2020-01-31T09:00Z"]), "datetime", "x")
     assert parsed.dtype == pl.Datetime("us", "UTC")
     assert parsed[0] < parsed[1]
 
 
 def test_ordered_values_become_ranks():
     text = pl.Series(["high", "low", None])
-    assert parse(text, "ordered", "x", ["low", "mid", "high"]).to_list() == [2, 0, None]
+    assert parse_values(text, "ordered", "x", ["low", "mid", "high"]).to_list() == [2, 0, None]
     typed = pl.Series(["high", "low", None], dtype=pl.Enum(["low", "mid", "high"]))
     assert ordered_values(typed) == ["low", "mid", "high"]
-    assert parse(typed, "ordered", "x").to_list() == [2, 0, None]
-    assert parse(typed, "ordered", "x", ["high", "mid", "low"]).to_list() == [0, 2, None]
-    assert parse(pl.Series([30, 10, None]), "ordered", "x").to_list() == [1, 0, None]
-    assert parse(pl.Series([3, 1]), "ordered", "x", ["3", "1"]).to_list() == [0, 1]
+    assert parse_values(typed, "ordered", "x").to_list() == [2, 0, None]
+    assert parse_values(typed, "ordered", "x", ["high", "mid", "low"]).to_list() == [0, 2, None]
+    assert parse_values(pl.Series([30, 10, None]), "ordered", "x").to_list() == [1, 0, None]
+    assert parse_values(pl.Series([3, 1]), "ordered", "x", ["3", "1"]).to_list() == [0, 1]
     assert ordered_values(text) is None
 
 
@@ -197,5 +197,5 @@ def test_ordered_values_become_ranks():
 )
 def test_values_of_another_type_are_named(values, type, order, message):
     with pytest.raises(InputError, match=message) as error:
-        parse(pl.Series(values), type, "age", order)
+        parse_values(pl.Series(values), type, "age", order)
     assert "age" in str(error.value) or "integr" in str(error.value)

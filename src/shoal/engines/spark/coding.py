@@ -10,21 +10,29 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.encoding import encode
-from shoal.engines.packing import Packing
-from shoal.engines.spark.source import Source, check_rows
-from shoal.engines.spark.workers import Layout
+from shoal.codespace.frequency import CodedRows
+from shoal.engines.checks import check_names
+from shoal.engines.packing import CodePacking
+from shoal.engines.prepare import (
+    Codes,
+    DistinctValues,
+    PreparedTable,
+    RoleCodes,
+    encode_distinct,
+    prepare_rows,
+    read_known_columns,
+)
+from shoal.engines.spark.source import SparkSource, check_rows
+from shoal.engines.spark.workers import RowLayout
 from shoal.errors import InputError
-from shoal.frequency import CodedRows
-from shoal.privacy import Scale
-from shoal.recipe import Recipe
-from shoal.run import Subject, cautions, check_names, check_reach, known_columns, problem_of, sensitive_codes
-from shoal.table.formats import needs
+from shoal.recipes.defaults import choose_category_order
+from shoal.recipes.recipe import Recipe
+from shoal.table.formats import import_optional
 
 _INTEGER = (1 << 31) - 1  # what Spark takes for a limit
 
 
-def by_column(frame: Any, names: Sequence[str], most: int, *aggregates: Any) -> list[Any]:
+def group_by_columns(frame: Any, names: Sequence[str], most: int, *aggregates: Any) -> list[Any]:
     """Group by one column after the other in a single pass: tables of Arrow, each with its column first.
 
     Little more than ``most`` groups per column come to the driver, even if there are more.
@@ -33,10 +41,12 @@ def by_column(frame: Any, names: Sequence[str], most: int, *aggregates: Any) -> 
 
     grouped = frame.groupingSets([[name] for name in names], *names)
     counted = grouped.agg(f.grouping_id().alias("of"), *aggregates)
+    # One more than permitted per column, to see that there are too many.
     found = counted.limit(min((most + 1) * len(names), _INTEGER)).toArrow()
-    compute = needs("pyarrow.compute", "shoal[spark]")
+    compute = import_optional("pyarrow.compute", "shoal[spark]")
     rest = [name for name in found.column_names if name not in (*names, "of")]
     every = (1 << len(names)) - 1
+    # grouping_id has a bit set for each column that is not grouped by, the first one highest.
     masks = [every & ~(1 << (len(names) - 1 - j)) for j in range(len(names))]
     return [
         found.filter(compute.equal(found["of"], mask)).select([name, *rest])
@@ -44,23 +54,13 @@ def by_column(frame: Any, names: Sequence[str], most: int, *aggregates: Any) -> 
     ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Dictionary:
-    """The different values of a column."""
-
-    raw: Any
-    """Column of Arrow."""
-    series: pl.Series
-    """The same, with null for what is missing."""
-    count: NDArray[np.int64]
-    """In how many rows each occurs."""
-
-
-def dictionaries(source: Source, names: Sequence[str], in_order: bool, most: int) -> dict[str, Dictionary]:
-    """The different values of some columns; in the order of the rows, if that is asked for."""
+def read_dictionaries(
+    source: SparkSource, names: Sequence[str], in_order: bool, most: int
+) -> dict[str, DistinctValues]:
+    """The distinct values of some columns; in the order of the rows, if that is asked for."""
     from pyspark.sql import functions as f  # noqa: PLC0415
 
-    frame = source.frame.select(*(source.column(name) for name in names))
+    frame = source.frame.select(*(source.column_name(name) for name in names))
     aggregates = [f.count(f.lit(1)).alias("n")]
     if in_order:
         # Within a block of a file rows have rising numbers, but blocks need not come in their order.
@@ -68,125 +68,127 @@ def dictionaries(source: Source, names: Sequence[str], in_order: bool, most: int
         frame = frame.withColumn("place", place)
         aggregates.append(f.min("place").alias("place"))
     found = {}
-    tables = by_column(frame, [source.column(name) for name in names], most, *aggregates)
+    tables = group_by_columns(frame, [source.column_name(name) for name in names], most, *aggregates)
     for name, table in zip(names, tables, strict=True):
         if table.num_rows > most:
             raise InputError(
-                f"{source.origin}: column '{name}' has at least {table.num_rows:,} different values, more "
+                f"{source.origin}: column '{name}' has at least {table.num_rows:,} distinct values, more "
                 f"than the driver takes ({most:,}): round it, make it plain, or raise --driver-rows"
             )
-        ordered = _sorted(table) if in_order else table
+        ordered = _sort_by_appearance(table) if in_order else table
+        # The raw values join with the cluster's rows; the codes come from them as in memory.
         values: Any = pl.from_arrow(ordered.column(0))
-        seen = source.table(pl.DataFrame([values.alias(name)])).column(name)
-        found[name] = Dictionary(ordered.column(0), seen, ordered["n"].to_numpy())
+        seen = source.make_table(pl.DataFrame([values.alias(name)])).column(name)
+        found[name] = DistinctValues(ordered.column(0), seen, ordered["n"].to_numpy())
+    # Any column will do: the counts of each add up to all rows.
     check_rows(source, int(next(iter(found.values())).count.sum()))
     return found
 
 
-def _sorted(table: Any) -> Any:
+def _sort_by_appearance(table: Any) -> Any:
     """By where each value occurs first."""
     place: Any = pl.from_arrow(table.column("place"))
-    order = place.struct.unnest().with_row_index("at").sort(place.struct.fields)["at"]
+    order = place.struct.unnest().with_row_index("at").sort(place.struct.fields, maintain_order=True)["at"]
     return table.take(order.to_arrow())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Coded:
-    """A Spark frame in code space."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CodedFrame(PreparedTable):
+    """A Spark frame in code space.
 
-    source: Source
-    subject: Subject
-    """Its problem has counted rows with the true number of every value, which tell nothing about which
-    values occur together."""
-    layout: Layout
-    rows: Any
+    Unless its rows are on the driver, its problem has counted rows with the true number of every value, which
+    tell nothing about which values occur together.
+    """
+
+    layout: RowLayout
+    frame: Any
     """Spark frame: the columns of the source, packed codes and codes of sensitive values."""
     native: tuple[pl.DataType, ...]
     """Types of the quasi-identifiers."""
+    counted: Any = None
+    """Spark frame: the distinct rows of codes, and how many there are of each."""
+    distinct: int = 0
+    """How many these are."""
+    is_on_driver: bool = False
+    """Whether the driver has them."""
 
     @classmethod
-    def of(cls, recipe: Recipe, source: Source, spark: Any) -> Coded:
+    def from_source(cls, recipe: Recipe, source: SparkSource, spark: Any) -> CodedFrame:
         """Give the values of a frame their codes."""
-        check_names(recipe, source.table())
+        check_names(recipe, source.make_table())
         roles = (*recipe.quasi, *recipe.sensitive)
         source.check_kinds(roles)
-        known = known_columns(recipe, source.names)
-        order = recipe.category_order or recipe.algorithm.category_order
-        values = dictionaries(source, roles, order == "appearance", recipe.driver_rows)
-        encoded = [
-            encode(values[name].series, known[name], order, values[name].count) for name in recipe.quasi
-        ]
-        sensitive = {name: sensitive_codes(values[name].series, known[name]) for name in recipe.sensitive}
-        codes = {name: column.codes for name, column in zip(recipe.quasi, encoded, strict=True)}
-        codes |= {name: found for name, (found, _) in sensitive.items()}
-        scales: dict[str, Scale] = {name: scale for name, (_, scale) in sensitive.items()}
-        rows = _coupled(recipe, values, codes, [column.domain.size for column in encoded])
-        coded = [replace(column, codes=rows.quasi[j]) for j, column in enumerate(encoded)]
-        problem = problem_of(recipe, coded, rows, scales)
-        check_reach(problem)
-        warnings = cautions(recipe, source.names, coded, rows.rows)
-        subject = Subject(problem, tuple(coded), known, None, warnings, None)
-        layout = Layout(Packing.of(rows.sizes), rows.sensitive_sizes)
-        frame = _with_codes(source, spark, values, codes, layout, recipe)
-        native = tuple(values[name].series.dtype for name in recipe.quasi)
-        return cls(source, subject, layout, frame, native)
+        known = read_known_columns(recipe, source.names)
+        in_order = choose_category_order(recipe) == "appearance"
+        values = read_dictionaries(source, roles, in_order, recipe.driver_rows)
+        codes = encode_distinct(recipe, known, values)
+        # Losses and models ask for counts per column, which these few rows have exactly.
+        subject = prepare_rows(recipe, source.names, known, codes, _couple_codes(recipe, values, codes))
+        layout = RowLayout(CodePacking.from_sizes(codes.sizes), codes.sensitive_sizes)
+        return cls(
+            problem=subject.problem,
+            encoded=subject.encoded,
+            columns=subject.columns,
+            warnings=subject.warnings,
+            layout=layout,
+            # Lazy: codes are joined to the rows when the cluster counts them.
+            frame=_add_codes(source, spark, values, codes.collect_codes(), layout),
+            native=tuple(values[name].series.dtype for name in recipe.quasi),
+        )
 
-    def counted(self) -> Any:
-        """Spark frame of the different rows of codes, and how many there are of each."""
+    def count_rows(self) -> Any:
+        """Spark frame of the distinct rows of codes, and how many there are of each."""
         from pyspark.sql import functions as f  # noqa: PLC0415
 
         layout = self.layout
-        return self.rows.groupBy(*layout.words, *layout.values).agg(f.count(f.lit(1)).alias("n"))
+        return self.frame.groupBy(*layout.words, *layout.values).agg(f.count(f.lit(1)).alias("n"))
 
-    def with_rows(self, rows: CodedRows) -> Subject:
-        """What is searched, once the different rows are here."""
-        encoded = tuple(replace(column, codes=rows.quasi[j]) for j, column in enumerate(self.subject.encoded))
-        return replace(self.subject, problem=replace(self.subject.problem, rows=rows), encoded=encoded)
+    def fetch_rows(self) -> CodedFrame:
+        """The same with the distinct rows, which come to the driver."""
+        found: Any = pl.from_arrow(self.counted.toArrow())
+        rows = self.layout.unpack_rows(found)
+        encoded = tuple(replace(column, codes=rows.quasi[j]) for j, column in enumerate(self.encoded))
+        return replace(self, problem=replace(self.problem, rows=rows), encoded=encoded, is_on_driver=True)
 
 
-def _coupled(
-    recipe: Recipe,
-    values: Mapping[str, Dictionary],
-    codes: Mapping[str, NDArray[np.unsignedinteger]],
-    sizes: Sequence[int],
-) -> CodedRows:
+def _couple_codes(recipe: Recipe, values: Mapping[str, DistinctValues], codes: RoleCodes) -> CodedRows:
     """Counted rows that have every code as often as the table has it; which go together has no meaning."""
-    names = (*recipe.quasi, *recipe.sensitive)
-    count = [_times(codes[name], values[name].count) for name in names]
-    columns, weight = coupled(count)
-    quasi = tuple(column.astype(np.uint32) for column in columns[: len(recipe.quasi)])
-    sensitive = tuple(column.astype(np.uint32) for column in columns[len(recipe.quasi) :])
-    sensitive_sizes = tuple(int(codes[name].max(initial=0)) + 1 for name in recipe.sensitive)
-    return CodedRows(quasi, tuple(sizes), sensitive, sensitive_sizes, weight)
+    count = [_count_codes(code, values[name].count) for name, code in codes.collect_codes().items()]
+    columns, weight = couple_counts(count)
+    narrow = [column.astype(np.uint32) for column in columns]
+    quasi, sensitive = narrow[: len(recipe.quasi)], narrow[len(recipe.quasi) :]
+    return CodedRows(tuple(quasi), codes.sizes, tuple(sensitive), codes.sensitive_sizes, weight)
 
 
-def coupled(counts: Sequence[NDArray[np.int64]]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+def couple_counts(counts: Sequence[NDArray[np.int64]]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
     """Weighted rows with given numbers of every code in each column: a few more than there are codes."""
     sums = [np.cumsum(count) for count in counts]
+    # All columns cut into pieces at the same places: within a piece every code is constant.
     ends = np.unique(np.concatenate(sums))
     ends = ends[ends > 0]
     return [np.searchsorted(each, ends) for each in sums], np.diff(ends, prepend=0)
 
 
-def _times(code: NDArray[np.unsignedinteger], count: NDArray[np.int64]) -> NDArray[np.int64]:
+def _count_codes(code: Codes, count: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.rint(np.bincount(code, count)).astype(np.int64)
 
 
-def _with_codes(
-    source: Source,
+def _add_codes(
+    source: SparkSource,
     spark: Any,
-    values: Mapping[str, Dictionary],
-    codes: Mapping[str, NDArray[np.unsignedinteger]],
-    layout: Layout,
-    recipe: Recipe,
+    values: Mapping[str, DistinctValues],
+    codes: Mapping[str, Codes],
+    layout: RowLayout,
 ) -> Any:
+    """The rows of the source, with their packed codes and the codes of their sensitive values."""
     from pyspark.sql import functions as f  # noqa: PLC0415
 
     frame = source.frame
     for j, (name, of_value) in enumerate(codes.items()):
-        frame = looked_up(frame, source.column(name), spark, values[name].raw, of_value, f"c{j}")
+        frame = join_codes(frame, source.column_name(name), spark, values[name].raw, of_value, f"c{j}")
     words = [f.lit(0).cast("bigint")] * layout.packing.words
     for j, (size, word) in enumerate(zip(layout.packing.sizes, layout.packing.word_of, strict=True)):
+        # The same mixed-radix words as on one machine, so that the driver can unpack them.
         words[word] = words[word] * f.lit(size).cast("bigint") + f.col(f"c{j}")
     number = len(layout.packing.sizes)
     chosen = [f.col(f"x{i}") for i in range(len(source.names))]
@@ -195,13 +197,15 @@ def _with_codes(
     return frame.select(*chosen)
 
 
-def looked_up(
+def join_codes(
     frame: Any, column: str, spark: Any, raw: Any, code: NDArray[np.integer], name: str, how: str = "inner"
 ) -> Any:
     """A frame with the codes of one of its columns, by a dictionary that goes to every executor."""
     from pyspark.sql import functions as f  # noqa: PLC0415
 
-    pyarrow = needs("pyarrow", "shoal[spark]")
+    pyarrow = import_optional("pyarrow", "shoal[spark]")
     columns = {"raw": raw, name: pyarrow.array(code.astype(np.int32))}
+    # Dictionaries are small beside the rows: to send them around avoids a shuffle.
     words = f.broadcast(spark.createDataFrame(pyarrow.table(columns)))
+    # Null-safe, since a missing value has a code as well.
     return frame.join(words, frame[column].eqNullSafe(words["raw"]), how).drop("raw")

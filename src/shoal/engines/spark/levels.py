@@ -1,4 +1,4 @@
-"""Strict Mondrian with more different rows than the driver holds: it keeps the top of the tree only.
+"""Strict Mondrian with more distinct rows than the driver holds: it keeps the top of the tree only.
 
 It asks for counts, node by node and level by level, and decides upon them as the search in memory would. Once
 a node is small enough for one executor, that partitions it with the same kernel. So the classes are those of
@@ -16,28 +16,28 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.algorithms.spreading import SHARE, whole_nodes
+from shoal.algorithms.sampled_cuts import SHARE, whole_nodes
 from shoal.engines.spark.workers import (
     TUPLES,
     VALUE,
     WEIGHT,
-    CutSample,
-    Finish,
-    Goal,
-    InNode,
-    Layout,
-    Margins,
-    Sample,
-    Tally,
+    CutSettings,
+    LeafCounter,
+    LeafFinder,
+    LeafSampler,
+    MarginCounter,
+    NodePartitioner,
+    RowLayout,
+    SampleCutter,
     cell_columns,
     cell_schema,
-    steps,
+    compute_strides,
     with_values,
 )
-from shoal.kernels.margins import decide
-from shoal.kernels.partition import Cut, Rows
-from shoal.kernels.spread import Cuts
-from shoal.progress import Progress
+from shoal.kernels.cut_workspace import Cut, WeightedRows
+from shoal.kernels.margins import decide_cut
+from shoal.kernels.sampled_cuts import CutTree
+from shoal.support.progress import Progress
 
 _LEAF = (-1, 0, 0, 0)
 
@@ -55,7 +55,7 @@ class Leaf:
 
 
 @dataclass(slots=True)
-class Trace:
+class LevelTrace:
     """What was done level by level."""
 
     rounds: int = 0
@@ -75,57 +75,64 @@ class Trace:
 
 
 @dataclass(slots=True, eq=False)
-class Levels:
+class LevelwisePartition:
     """A partition in the making."""
 
     counted: Any
     """Spark frame of counted rows, as `workers` says."""
-    layout: Layout
-    goal: Goal
+    layout: RowLayout
+    goal: CutSettings
     most: int
     """Weighted rows that an executor takes at once."""
     tasks: int
     """How many tasks the work of executors is divided into."""
-    trace: Trace = field(default_factory=Trace)
+    trace: LevelTrace = field(default_factory=LevelTrace)
     _cuts: list[tuple[int, int, int, int]] = field(default_factory=lambda: [(-1, 0, 0, 0)])
     _open: dict[int, Leaf] = field(default_factory=dict)
     _closed: dict[int, list[list[int]]] = field(default_factory=dict)
     """Nodes that are too large for an executor and cannot be cut: the codes there, axis by axis."""
 
-    def grow(self, on_progress: Progress) -> None:
+    def cut_large_nodes(self, on_progress: Progress) -> None:
         """Cut until every node is small enough, or cannot be cut."""
-        lies = _lying(self._tally(0))[0]
+        lies = _count_by_partition(self._count_leaves(0))[0]
         self._open[0] = Leaf(lies.total(), lies)
+        # A round is a few jobs of Spark, however many nodes it is about.
         while large := [node for node, leaf in self._open.items() if leaf.tuples > self.most]:
-            done = 1 - sum(self._open[node].tuples for node in large) / self._whole()
+            done = 1 - sum(self._open[node].tuples for node in large) / self._count_tuples()
             on_progress(f"cutting, level {self.trace.rounds + 1}", max(done, 0.0))
-            self._level(large)
+            self._cut_level(large)
             self.trace.rounds += 1
 
-    def _whole(self) -> int:
+    def _count_tuples(self) -> int:
         return max(sum(leaf.tuples for leaf in self._open.values()), 1)
 
-    def _level(self, large: Sequence[int]) -> None:
+    def _cut_level(self, large: Sequence[int]) -> None:
         """Cut some nodes, each once, or many times by a sample."""
+        # The search in memory cuts nodes above SHARE by a sample; here it must be the same.
         wide = [node for node in large if self._open[node].tuples > SHARE and not self._open[node].plain]
         first = len(self._cuts)
-        trees = self._sampled(wide) if wide else {}
+        trees = self._cut_by_samples(wide) if wide else {}
+        # In this order, so that numbers of new nodes do not depend on who answers first.
         for node in large:
             if node in trees:
-                self._graft(node, trees[node])
+                self._insert_tree(node, trees[node])
         if trees:
-            counts = self._tally(first)
-            weight, histogram = self._sums(counts, len(self._cuts))
-            lies = _lying(counts)
+            counts = self._count_leaves(first)
+            weight, histogram = self._sum_by_node(counts, len(self._cuts))
+            lies = _count_by_partition(counts)
             for node, tree in trees.items():
-                self._keep(node, tree, weight, histogram, lies)
-        for node, cut, inside in list(self._by_margins([node for node in large if node not in trees])):
-            self._graft(node, Cuts(*np.array([(cut.axis, cut.lo, cut.hi, 1), _LEAF, _LEAF], np.int64).T))
+                # A sample says where to cut; the rules are checked on counts of all rows.
+                self._undo_violating_cuts(node, tree, weight, histogram, lies)
+        for node, cut, inside in list(self._cut_by_margins([node for node in large if node not in trees])):
+            self._insert_tree(
+                node, CutTree(*np.array([(cut.axis, cut.lo, cut.hi, 1), _LEAF, _LEAF], np.int64).T)
+            )
             left, whole = self._cuts[node][3], self._open.pop(node).tuples
             self._open |= {left: Leaf(inside), left + 1: Leaf(whole - inside)}
 
-    def _graft(self, node: int, tree: Cuts) -> None:
+    def _insert_tree(self, node: int, tree: CutTree) -> None:
         """Put a tree in the place of a leaf; its nodes come after those there are."""
+        # The root of the tree takes the place of the leaf, so all others move by one less.
         shift = len(self._cuts) - 1
         columns = [column.tolist() for column in tree]
         moved = [
@@ -135,10 +142,10 @@ class Levels:
         self._cuts[node] = moved[0]
         self._cuts += moved[1:]
 
-    def _keep(
+    def _undo_violating_cuts(
         self,
         node: int,
-        tree: Cuts,
+        tree: CutTree,
         weight: NDArray[np.int64],
         histogram: NDArray[np.int64],
         lies: dict[int, Counter[int]],
@@ -148,11 +155,13 @@ class Levels:
         here = np.append(node, np.arange(1, tree.axis.size) + shift)
         whole = whole_nodes(tree, self.goal.rules, weight[here], histogram[here])
         leaf = self._open.pop(node)
+        # Not even the first cut holds: next time the node is decided upon by exact margins.
         if whole[0]:
             self._cuts[node] = _LEAF
             self._open[node] = replace(leaf, plain=True)
             return
         inside = [lies.get(int(at), Counter()) for at in here]
+        # Children come after their parents, so backwards every sum is complete when it is used.
         for at in np.flatnonzero(tree.axis >= 0)[::-1]:
             inside[at] = inside[tree.left[at]] + inside[tree.left[at] + 1]
         todo = [0]
@@ -164,63 +173,68 @@ class Levels:
             else:
                 todo += [int(tree.left[at]), int(tree.left[at]) + 1]
 
-    def _tree(self) -> Cuts:
-        return Cuts(*np.array(self._cuts, np.int64).T.copy())
+    def _build_tree(self) -> CutTree:
+        return CutTree(*np.array(self._cuts, np.int64).T.copy())
 
-    def _tally(self, first: int) -> pl.DataFrame:
+    def _count_leaves(self, first: int) -> pl.DataFrame:
         """Counts of the leaves from ``first`` on."""
-        work = Tally(self.layout, self._tree(), first)
+        work = LeafCounter(self.layout, self._build_tree(), first)
         frame = self.counted.mapInArrow(work.__call__, work.schema)
-        return self._fetched(
+        return self._fetch_counts(
             frame.groupBy("node", "what", "value").agg({"n": "sum"}).toDF("node", "what", "value", "n")
         )
 
-    def _fetched(self, frame: Any) -> pl.DataFrame:
+    def _fetch_counts(self, frame: Any) -> pl.DataFrame:
         found = pl.DataFrame(frame.toArrow())
         self.trace.entries += found.height
         return found
 
-    def _sums(self, counts: pl.DataFrame, nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _sum_by_node(self, counts: pl.DataFrame, nodes: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Weight and sensitive values by node."""
         weight = np.zeros(nodes, np.int64)
         weighed = counts.filter(pl.col("what") == WEIGHT)
         weight[weighed["node"].to_numpy()] = weighed["n"].to_numpy()
+        # Empty unless a model looks at sensitive values.
         histogram = np.zeros((nodes, self.goal.rules.values), np.int64)
         if self.goal.rules.values:
             values = counts.filter(pl.col("what") == VALUE)
             histogram[values["node"].to_numpy(), values["value"].to_numpy()] = values["n"].to_numpy()
         return weight, histogram
 
-    def _sampled(self, nodes: Sequence[int]) -> dict[int, Cuts]:
+    def _cut_by_samples(self, nodes: Sequence[int]) -> dict[int, CutTree]:
         """Cuts of large nodes by samples of their rows, found by executors."""
         self.trace.samples += len(nodes)
         size = {node: self._open[node].tuples for node in nodes}
         if unknown := [node for node in nodes if self._open[node].lies is None]:
-            lies = _lying(self._tally(min(unknown)))
+            lies = _count_by_partition(self._count_leaves(min(unknown)))
             for node in unknown:
                 self._open[node].lies = lies[node]
-        cuts = self._tree()
-        sample = Sample(self.layout, cuts, self._before(nodes), steps(size))
-        cut = CutSample(self.layout, self.goal, size)
+        cuts = self._build_tree()
+        # Every n-th weighted row over all partitions: their sizes must be known beforehand.
+        sample = LeafSampler(self.layout, cuts, self._count_earlier_rows(nodes), compute_strides(size))
+        cut = SampleCutter(self.layout, self.goal, size)
         rows = self.counted.mapInArrow(sample.__call__, sample.schema)
-        found = self._fetched(rows.groupBy("node").applyInArrow(_taking(cut), cut.schema)).sort("node", "at")
+        found = self._fetch_counts(rows.groupBy("node").applyInArrow(_wrap_worker(cut), cut.schema))
+        # Spark returns groups in any order, and cuts refer to each other by position.
+        found = found.sort("node", "at", maintain_order=True)
         parts = found.partition_by("node", as_dict=True, maintain_order=True)
         return {
-            int(node): Cuts(*(part[name].to_numpy().astype(np.int64) for name in Cuts._fields))
+            int(node): CutTree(*(part[name].to_numpy().astype(np.int64) for name in CutTree._fields))
             for (node,), part in parts.items()
         }
 
-    def _before(self, nodes: Sequence[int]) -> dict[tuple[int, int], int]:
+    def _count_earlier_rows(self, nodes: Sequence[int]) -> dict[tuple[int, int], int]:
         """By node and partition, how many weighted rows of the node lie in earlier partitions."""
         found = {}
         for node in nodes:
             so_far = 0
+            # Partitions are ranges of the keys, so their numbers follow lexicographic order.
             for part, number in sorted((self._open[node].lies or Counter()).items()):
                 found[node, part] = so_far
                 so_far += number
         return found
 
-    def _by_margins(self, nodes: Sequence[int]) -> Iterator[tuple[int, Cut, int]]:
+    def _cut_by_margins(self, nodes: Sequence[int]) -> Iterator[tuple[int, Cut, int]]:
         """The cuts of nodes, decided upon by their margins, and how many weighted rows go left.
 
         Nodes that have none are closed.
@@ -228,34 +242,38 @@ class Levels:
         if not nodes:
             return
         self.trace.margins += len(nodes)
-        margins = Margins(self.layout, self._tree(), list(nodes))
+        margins = MarginCounter(self.layout, self._build_tree(), list(nodes))
         rows = self.counted.mapInArrow(margins.__call__, margins.schema)
         merged = {name: "min" if name.startswith("lo") else "max" for name in margins.corners}
         how = {"n": "sum", "tuples": "sum", **merged}
         key = ["node", "axis", "code", "value"]
+        # Spark names aggregates itself, as in `sum(n)`, and in an order of its own.
         named = rows.groupBy(*key).agg(how).select(*key, *(f"`{by}({name})`" for name, by in how.items()))
-        found = self._fetched(named.toDF(*key, *how))
+        found = self._fetch_counts(named.toDF(*key, *how))
         for (node,), part in found.partition_by("node", as_dict=True).items():
-            cut = self._decided(part.sort("axis", "code", "value"), self._open[node].tuples, margins.corners)
+            ordered = part.sort("axis", "code", "value", maintain_order=True)
+            cut = self._decide_cut(ordered, self._open[node].tuples, margins.corners)
             if cut.axis >= 0:
+                # Margins tell as well how many weighted rows go left: no second job.
                 left = (pl.col("axis") == cut.axis) & pl.col("code").is_between(cut.lo, cut.hi)
                 yield int(node), cut, int(part.filter(left & (pl.col("value") < 0))["tuples"].sum())
             else:
                 del self._open[node]
-                here = part.filter(pl.col("value") < 0).sort("axis", "code")
+                here = part.filter(pl.col("value") < 0).sort("axis", "code", maintain_order=True)
                 self._closed[int(node)] = (
                     here.group_by("axis", maintain_order=True).agg("code")["code"].to_list()
                 )
 
-    def _decided(self, margins: pl.DataFrame, tuples: int, corners: Sequence[str]) -> Cut:
+    def _decide_cut(self, margins: pl.DataFrame, tuples: int, corners: Sequence[str]) -> Cut:
         """The cut of one node."""
         d = len(corners) // 2
         weighed = margins.filter(pl.col("value") < 0)
         axis = weighed["axis"].to_numpy()
         boxes = weighed.select(corners).to_numpy().reshape(-1, 2, d)  # the corners of a box follow each other
         kind = np.uint16 if max(self.layout.packing.sizes) <= 1 << 16 else np.uint32
+        # Two rows per code, the corners of its box; the weight is on the first, or it counts twice.
         weight = np.stack([weighed["n"].to_numpy(), np.zeros(weighed.height, np.int64)], axis=1).ravel()
-        rows = Rows(boxes.reshape(-1, d).astype(kind), weight, np.arange(weight.size))
+        rows = WeightedRows(boxes.reshape(-1, d).astype(kind), weight, np.arange(weight.size))
         ends = 2 * np.searchsorted(axis, np.arange(d + 1))
         rules = self.goal.rules
         if rules.values:
@@ -263,25 +281,26 @@ class Levels:
             place = weighed.select("axis", "code").with_row_index("at")
             at = values.join(place, on=["axis", "code"], how="left", maintain_order="left")["at"].to_numpy()
             start = np.searchsorted(2 * at, np.arange(weight.size + 1))
-            rules = with_values(
-                rules, start, values["value"].to_numpy().astype(np.int32), values["n"].to_numpy()
-            )
+            value, times = values["value"].to_numpy(), values["n"].to_numpy()
+            # Copies: for arrays of polars, which cannot be written, the kernel would be compiled anew.
+            rules = with_values(rules, start, value.astype(np.int32), times.astype(np.int64))
         total = int(weight[: ends[1]].sum())
-        return decide(rows, ends, tuples, total, self.goal.axes, rules, self.goal.how)
+        return decide_cut(rows, ends, tuples, total, self.goal.axes, rules, self.goal.how)
 
-    def cells(self, flat: tuple[bool, ...]) -> Any:
+    def build_cells(self, flat: tuple[bool, ...]) -> Any:
         """Spark frame of weighted rows with the cells of their classes, as `workers.Finish` says."""
         from pyspark.sql import functions as f  # noqa: PLC0415
 
-        tree, schema = self._tree(), cell_schema(self.layout)
-        where = InNode(self.layout, tree)
+        tree, schema = self._build_tree(), cell_schema(self.layout)
+        where = LeafFinder(self.layout, tree)
         rows = self.counted.mapInArrow(where.__call__, where.schema)
-        finish = Finish(self.layout, self.goal, flat)
+        finish = NodePartitioner(self.layout, self.goal, flat)
         self.trace.finished = len(self._open)
+        # A closed node is one class, however large: nothing is left to partition.
         closed = f.col("node").isin(list(self._closed))
         # So many tasks, and not as many as Spark finds right for the bytes: the work is in the kernel.
         spread = rows.where(~closed).repartition(self.tasks, "node")
-        frame = spread.groupBy("node").applyInArrow(_taking(finish), schema)
+        frame = spread.groupBy("node").applyInArrow(_wrap_worker(finish), schema)
         for node, codes in self._closed.items():
             cells = [
                 f.array(*(f.lit(code).cast("int") for code in (each if one else (each[0], each[-1])))).alias(
@@ -294,7 +313,7 @@ class Levels:
         return frame
 
 
-def _taking(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _wrap_worker(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """A plain function: of a method Spark would count the object among its parameters."""
 
     def of_table(table: Any) -> Any:
@@ -303,7 +322,7 @@ def _taking(work: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return of_table
 
 
-def _lying(counts: pl.DataFrame) -> dict[int, Counter[int]]:
+def _count_by_partition(counts: pl.DataFrame) -> dict[int, Counter[int]]:
     """By node, the number of weighted rows in each partition."""
     found: dict[int, Counter[int]] = defaultdict(Counter)
     tuples = counts.filter(pl.col("what") == TUPLES)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import OutputError
-from shoal.files import check_target, whole_path
+from shoal.support.files import check_target, scratch_folder
 
 
 def check_output(path: str) -> None:
@@ -26,35 +26,48 @@ def check_output(path: str) -> None:
     check_target(target)
 
 
-def address(path: str | Path) -> str:
+def make_uri(path: str | Path) -> str:
     """A path as all of Spark understands it, whose own folder and file system may be others than ours."""
     return path if isinstance(path, str) and "://" in path else f"file://{Path(path).resolve()}"
 
 
 @contextmanager
-def committed(spark: Any, path: str) -> Iterator[str]:
+def commit_folder(spark: Any, path: str) -> Iterator[str]:
     """Lend a place beside ``path``; what is written there takes its place at the end, or is removed."""
     check_output(path)
     if "://" in path:
-        with _remote(spark, path) as temporary:
+        with _commit_remote_folder(spark, path) as temporary:
             yield temporary
     else:
-        with whole_path(path) as local:
-            yield address(local)
+        with _commit_local_folder(Path(path)) as temporary:
+            yield make_uri(temporary)
 
 
 @contextmanager
-def _remote(spark: Any, path: str) -> Iterator[str]:
+def _commit_local_folder(target: Path) -> Iterator[Path]:
+    """The same on this machine, within a folder that nobody else can enter before all is judged."""
+    with scratch_folder(target) as folder:
+        yield folder / "release"
+        try:
+            (folder / "release").replace(target.resolve())
+        except OSError as error:
+            raise OutputError(f"{target} cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def _commit_remote_folder(spark: Any, path: str) -> Iterator[str]:
     """The same in a file system of Hadoop."""
     hadoop = spark.sparkContext._jvm.org.apache.hadoop.fs.Path
     target = hadoop(path)
     files = target.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
     if files.exists(target):
         raise OutputError(f"{path} exists: Spark writes a folder of Parquet files, so name one that does not")
+    # Hidden by the dot: readers of Hadoop pass over such names while it is written.
     temporary = hadoop(target.getParent(), f".{target.getName()}.{secrets.token_hex(4)}.tmp")
     try:
         yield temporary.toString()
         if not files.rename(temporary, target):
             raise OutputError(f"{path} cannot be written: what was made could not be moved there")
     finally:
+        # After a rename there is nothing left, and this does nothing.
         files.delete(temporary, True)

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from shoal.errors import InputError
-from shoal.table.formats import needs
+from shoal.table.formats import import_optional
 
 _OLDEST = 4  # the first version whose frames turn into Arrow and back
 _SETTINGS = {
@@ -25,18 +25,18 @@ _running: list[Any] = []
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def silence_warnings() -> Iterator[None]:
     """Leave out Spark's warnings about versions of pandas, which has no part in this."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         yield
 
 
-def pyspark() -> Any:
+def import_pyspark() -> Any:
     """The package, if it is there, new enough and has a Java to run on."""
-    with quiet():
-        package = needs("pyspark", "shoal[spark]")
-        needs("pyspark.sql", "shoal[spark]")
+    with silence_warnings():
+        package = import_optional("pyspark", "shoal[spark]")
+        import_optional("pyspark.sql", "shoal[spark]")
     check_version(str(package.__version__))
     return package
 
@@ -57,9 +57,10 @@ def check_java() -> None:
 
 
 @contextmanager
-def session(master: str | None, more: dict[str, str] | None = None) -> Iterator[Any]:
+def open_session(master: str | None, more: dict[str, str] | None = None) -> Iterator[Any]:
     """Lend a session on a cluster, or on this machine where no master is named; it is stopped at the end."""
-    package = pyspark()
+    package = import_pyspark()
+    # A process has one context of Spark, so a session that is there is used.
     if (active := package.sql.SparkSession.getActiveSession()) is not None:
         yield active  # somebody else's, who goes on with it
         return
@@ -70,7 +71,7 @@ def session(master: str | None, more: dict[str, str] | None = None) -> Iterator[
     for name, value in {**_SETTINGS, **(more or {})}.items():
         builder = builder.config(name, value)
     try:
-        with quiet():
+        with silence_warnings():
             spark = builder.getOrCreate()
     except Exception as error:
         raise InputError(f"Spark does not start on {master or 'local[*]'}: {_first_line(error)}") from error
@@ -82,30 +83,32 @@ def session(master: str | None, more: dict[str, str] | None = None) -> Iterator[
         spark.stop()
 
 
-def session_of(frame: Any) -> Any:
+def find_session(frame: Any) -> Any:
     """The session that a Spark frame belongs to."""
-    pyspark()
+    import_pyspark()
     spark = frame.sparkSession
+    # Spark Connect has no access to the JVM, which the output to Hadoop needs.
     if not hasattr(frame, "_jdf"):
         raise InputError("frames of Spark Connect are not taken: run this where the driver is")
     check_version(str(spark.version))
     return spark
 
 
-def cancel() -> None:
+def cancel_jobs() -> None:
     """End all that runs on a cluster for this process, when it is about to be left."""
+    # A copy: the thread of the session may remove it meanwhile.
     for spark in tuple(_running):
         with suppress(Exception):
             spark.sparkContext.cancelAllJobs()
 
 
 @contextmanager
-def explained(spark: Any) -> Iterator[None]:
+def explain_errors(spark: Any) -> Iterator[None]:
     """Say in our words what stopped Spark, and end what is still running there."""
-    errors = needs("pyspark.errors", "shoal[spark]")
-    protocol = needs("py4j.protocol", "shoal[spark]")
+    errors = import_optional("pyspark.errors", "shoal[spark]")
+    protocol = import_optional("py4j.protocol", "shoal[spark]")
     try:
-        with quiet():
+        with silence_warnings():
             yield
     except KeyboardInterrupt:
         with suppress(Exception):

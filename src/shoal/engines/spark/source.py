@@ -8,17 +8,17 @@ from typing import Any
 
 import polars as pl
 
-from shoal.engines.spark.output import address
-from shoal.errors import InputError, RecipeError, quote
+from shoal.engines.spark.output import make_uri
+from shoal.errors import InputError, quote
 from shoal.table import Origin, ReadOptions, Table, open_stream
-from shoal.table.formats import needs, sniff
+from shoal.table.formats import detect_format, import_optional
 
-_PLAIN = ("string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "date")
+PLAIN = ("string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "date")
 _ALSO = ("char(", "varchar(", "decimal(", "timestamp")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class SparkSource:
     """A Spark frame and where it came from."""
 
     frame: Any = field(repr=False)
@@ -32,14 +32,14 @@ class Source:
     """How many there should be, where that is known."""
 
     @classmethod
-    def of(
+    def from_frame(
         cls,
         frame: Any,
         origin: Origin,
         na: tuple[str, ...],
         names: list[str] | None = None,
         rows: int | None = None,
-    ) -> Source:
+    ) -> SparkSource:
         """A frame with names of its own, or given ones."""
         names = names or list(frame.columns)
         if twice := [name for name in names if names.count(name) > 1]:
@@ -47,11 +47,11 @@ class Source:
         kinds = [each.dataType.simpleString() for each in frame.schema.fields]
         return cls(frame.toDF(*(f"x{i}" for i in range(len(names)))), names, kinds, origin, na, rows)
 
-    def column(self, name: str) -> str:
+    def column_name(self, name: str) -> str:
         """The name of a column in ``frame``."""
         return f"x{self.names.index(name)}"
 
-    def table(self, frame: pl.DataFrame | None = None) -> Table:
+    def make_table(self, frame: pl.DataFrame | None = None) -> Table:
         """Some values as a table; none by default."""
         none = pl.DataFrame(schema=dict.fromkeys(self.names, pl.String))
         return Table(none if frame is None else frame, self.origin, self.na)
@@ -60,65 +60,57 @@ class Source:
         """Refuse columns whose values have no order and no text of their own."""
         for name in names:
             kind = self.kinds[self.names.index(name)]
-            if kind not in _PLAIN and not kind.startswith(_ALSO):
+            if kind not in PLAIN and not kind.startswith(_ALSO):
                 raise InputError(
                     f"{self.origin}: column '{name}' is {kind}, of which no codes can be made: cast it to a "
                     "number, a date or text, or make it plain"
                 )
 
 
-def of_frame(frame: Any, options: ReadOptions) -> Source:
+def wrap_frame(frame: Any, options: ReadOptions) -> SparkSource:
     """A frame that somebody gave."""
-    return Source.of(frame, Origin("spark", frame), options.na)
+    return SparkSource.from_frame(frame, Origin("spark", frame), options.na)
 
 
-def of_path(spark: Any, path: Path, options: ReadOptions) -> Source:
+def read_path(spark: Any, path: Path, options: ReadOptions) -> SparkSource:
     """A Parquet file, a folder of them, or delimited text."""
     if not path.exists():
         raise InputError(f"{path}: no such file")
-    where = address(path)
-    form, compression = ("parquet", None) if path.is_dir() else sniff(path)
+    where = make_uri(path)
+    form, compression = ("parquet", None) if path.is_dir() else detect_format(path)
     if form not in ("text", "parquet") or compression is not None:
         raise InputError(
             f"{path}: with Spark the input is Parquet or delimited text, not compressed as a whole"
         )
     if form == "parquet":
-        errors = needs("pyspark.errors", "shoal[spark]")
+        errors = import_optional("pyspark.errors", "shoal[spark]")
         try:
             frame = spark.read.parquet(where)
         except errors.PySparkException as error:
             raise InputError(
                 f"{path} is damaged or not what its name says: {str(error).splitlines()[0]}"
             ) from error
-        return Source.of(frame, Origin("path", path=path, format="parquet"), options.na)
+        return SparkSource.from_frame(frame, Origin("path", path=path, format="parquet"), options.na)
     stream = open_stream(path, options)
     settings = {
         "sep": stream.origin.delimiter,
         "header": stream.origin.header,
+        # A quote inside of quotes is doubled, as the reader on one machine takes it.
         "escape": '"',
         "encoding": "UTF-8",
     }
     schema = ", ".join(f"x{i} string" for i in range(len(stream.names)))
     frame = spark.read.csv(where, schema=schema, **settings)
-    return Source.of(frame, stream.origin, options.na, stream.names, stream.rows)
+    return SparkSource.from_frame(frame, stream.origin, options.na, stream.names, stream.rows)
 
 
-def check_rows(source: Source, rows: int) -> None:
+def check_rows(source: SparkSource, rows: int) -> None:
     """Refuse a table that has no rows, or whose cells Spark divides between rows."""
     if rows == 0:
         raise InputError(f"{source.origin} has columns but no rows")
+    # Spark ends a row at every line end, even inside of quotes: then it counts more rows.
     if source.rows is not None and rows != source.rows:
         raise InputError(
             f"{source.origin}: Spark finds {rows:,} rows in it, but it has {source.rows:,}: cells have line "
             "breaks in them, so convert it to Parquet"
         )
-
-
-def path_of(recipe_input: str | None, source: object) -> Path:
-    """The file or folder that is named."""
-    named = recipe_input if source is None else source
-    if named is None:
-        raise RecipeError("there is nothing to anonymize: the recipe names no input, and none was given")
-    if not isinstance(named, str | Path):
-        raise RecipeError("with Spark the table is a path or a Spark frame")
-    return Path(named)

@@ -16,30 +16,41 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.algorithms.mondrian import partitioned, root_box
-from shoal.algorithms.spreading import cuts_of_sample, stride
-from shoal.engines.packing import Packing
-from shoal.frequency import CodedRows
+from shoal.algorithms.mondrian import partition_rows, root_box
+from shoal.algorithms.sampled_cuts import choose_stride, cuts_of_sample
+from shoal.codespace.frequency import CodedRows
+from shoal.engines.packing import CodePacking
 from shoal.kernels.axes import Axes
-from shoal.kernels.partition import Rows
+from shoal.kernels.collapse import first_seen
+from shoal.kernels.compiled import KernelBundle
+from shoal.kernels.cut_workspace import WeightedRows
+from shoal.kernels.partition import KERNELS
 from shoal.kernels.rules import Rules
-from shoal.kernels.spread import Cuts, leaf_of
-from shoal.table.formats import needs
+from shoal.kernels.sampled_cuts import (
+    CutTree,
+    check_nodes,
+    count_node_values,
+    gather_parts,
+    leaf_of,
+)
+from shoal.table.formats import import_optional
 
 _CHUNK = 1 << 18  # rows that are looked at together
 TUPLES, WEIGHT, VALUE = 0, 1, 2
-"""What `Tally` counts: weighted rows by partition, rows, and rows by sensitive value."""
+"""What `LeafCounter` counts: weighted rows by partition, rows, and rows by sensitive value."""
 
 Batches = Iterable[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layout:
+class RowLayout:
     """How counted rows are laid out."""
 
-    packing: Packing
+    packing: CodePacking
     sensitive_sizes: tuple[int, ...]
     """Number of codes of each sensitive column."""
+    kernels: KernelBundle | None = None
+    """What executors would have to compile; it travels with every task."""
 
     @property
     def words(self) -> list[str]:
@@ -52,19 +63,20 @@ class Layout:
         return [f"s{i}" for i in range(len(self.sensitive_sizes))]
 
     @property
-    def first(self) -> list[int]:
+    def first_codes(self) -> list[int]:
         """Where the values of each sensitive column begin, if they are numbered through."""
         return [0, *accumulate(self.sensitive_sizes)]
 
-    def codes(self, frame: pl.DataFrame) -> NDArray[np.unsignedinteger]:
+    def unpack_codes(self, frame: pl.DataFrame) -> NDArray[np.unsignedinteger]:
         """The codes of rows, [rows, columns]."""
+        # The type that the compiled kernels were sent for.
         kind = np.uint16 if max(self.packing.sizes) <= 1 << 16 else np.uint32
-        columns = self.packing.unpack([frame[name].to_numpy().astype(np.uint64) for name in self.words])
+        columns = self.packing.unpack_codes([frame[name].to_numpy().astype(np.uint64) for name in self.words])
         return np.stack([column.astype(kind) for column in columns], axis=1)
 
-    def coded(self, frame: pl.DataFrame) -> CodedRows:
+    def unpack_rows(self, frame: pl.DataFrame) -> CodedRows:
         """Counted rows in code space."""
-        codes = self.codes(frame)
+        codes = self.unpack_codes(frame)
         return CodedRows(
             tuple(np.ascontiguousarray(column) for column in codes.T),
             self.packing.sizes,
@@ -74,8 +86,14 @@ class Layout:
         )
 
 
+def pack_kernels(layout: RowLayout, how: int) -> KernelBundle:
+    """The kernels that executors call."""
+    kernels = (KERNELS[how], leaf_of, gather_parts, count_node_values, check_nodes, first_seen)
+    return KernelBundle(kernels, wide=max(layout.packing.sizes) > 1 << 16)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Goal:
+class CutSettings:
     """What a search looks at besides the rows."""
 
     axes: Axes
@@ -85,7 +103,7 @@ class Goal:
     """The way to cut."""
 
     @classmethod
-    def of(cls, axes: Axes, rules: Rules, how: int) -> Goal:
+    def from_rules(cls, axes: Axes, rules: Rules, how: int) -> CutSettings:
         """Leave out the sensitive values of the rows that the rules were made with."""
         none = np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64)
         return cls(axes, with_values(rules, *none), how)
@@ -98,7 +116,7 @@ def with_values(
     return rules._replace(entry=start, value=value, times=count)
 
 
-def _chunks(batches: Batches) -> Iterator[pl.DataFrame]:
+def _merge_batches(batches: Batches) -> Iterator[pl.DataFrame]:
     """Batches put together, so that each is worth the effort."""
     waiting: list[pl.DataFrame] = []
     height = 0
@@ -113,14 +131,14 @@ def _chunks(batches: Batches) -> Iterator[pl.DataFrame]:
         yield pl.concat(waiting)
 
 
-def _out(frame: pl.DataFrame) -> Iterator[Any]:
+def _to_batches(frame: pl.DataFrame) -> Iterator[Any]:
     """A frame as batches of Arrow."""
     yield from as_arrow(frame).to_batches(_CHUNK)
 
 
 def as_arrow(frame: pl.DataFrame) -> Any:
     """A table of Arrow in which lists are as Spark takes them."""
-    pyarrow = needs("pyarrow", "shoal[spark]")
+    pyarrow = import_optional("pyarrow", "shoal[spark]")
     table = frame.to_arrow()
     large = pyarrow.types.is_large_list
     kinds = [
@@ -130,51 +148,54 @@ def as_arrow(frame: pl.DataFrame) -> Any:
     return table.cast(pyarrow.schema(kinds))
 
 
-class _Walk:
+class _NodeWalk:
     """Counted rows of a partition with the nodes of a tree that they are in."""
 
-    def __init__(self, layout: Layout, cuts: Cuts) -> None:
+    def __init__(self, layout: RowLayout, cuts: CutTree) -> None:
         self.layout, self.cuts = layout, cuts
         self._last: pl.DataFrame | None = None
 
     def __call__(self, batches: Batches) -> Iterator[tuple[pl.DataFrame, NDArray[np.unsignedinteger]]]:
         """Yield rows with their ``node``, whether they are ``new`` weighted rows, and their codes."""
-        for frame in _chunks(batches):
-            codes = self.layout.codes(frame)
+        for frame in _merge_batches(batches):
+            codes = self.layout.unpack_codes(frame)
             yield (
                 frame.with_columns(
-                    node=pl.Series(leaf_of(codes, self.cuts)), new=pl.Series(self._new(frame))
+                    node=pl.Series(leaf_of(codes, self.cuts)), new=pl.Series(self._find_new_rows(frame))
                 ),
                 codes,
             )
 
-    def _new(self, frame: pl.DataFrame) -> NDArray[np.bool_]:
+    def _find_new_rows(self, frame: pl.DataFrame) -> NDArray[np.bool_]:
         """Which rows are not equal to the one before in packed codes."""
         words = frame.select(self.layout.words)
+        # A weighted row may go on over the border of two chunks.
         joint = words if self._last is None else pl.concat([self._last, words])
         differs = joint.select(pl.any_horizontal(pl.all() != pl.all().shift(1))).to_series()
+        # Null is the first row of all, which is new.
         new = differs.fill_null(True).to_numpy()[joint.height - words.height :]
         self._last = words.tail(1)
         return np.asarray(new, np.bool_)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tally:
+class LeafCounter:
     """Counts, for the leaves of a tree from ``first`` on, what is said by `TUPLES`, `WEIGHT` and `VALUE`."""
 
-    layout: Layout
-    cuts: Cuts
+    layout: RowLayout
+    cuts: CutTree
     first: int
     schema = "node int, what int, value bigint, n bigint"
 
     def __call__(self, batches: Batches) -> Iterator[Any]:
         """Count one partition."""
-        parts = [self._counted(frame) for frame, _ in _Walk(self.layout, self.cuts)(batches)]
+        parts = [self._count_leaves(frame) for frame, _ in _NodeWalk(self.layout, self.cuts)(batches)]
         if parts:
             key = ["node", "what", "value"]
-            yield from _out(pl.concat(parts).group_by(key).agg(pl.col("n").sum()))
+            yield from _to_batches(pl.concat(parts).group_by(key).agg(pl.col("n").sum()))
 
-    def _counted(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def _count_leaves(self, frame: pl.DataFrame) -> pl.DataFrame:
+        # Earlier nodes were counted in earlier rounds.
         frame = frame.filter(pl.col("node") >= self.first)
         weighed = pl.col("n").sum()
         found = [
@@ -185,7 +206,7 @@ class Tally:
             .agg(weighed)
             .with_columns(what=pl.lit(WEIGHT, pl.Int32), value=pl.lit(0, pl.Int64)),
         ]
-        for name, first in zip(self.layout.values, self.layout.first, strict=False):
+        for name, first in zip(self.layout.values, self.layout.first_codes, strict=False):
             number = (pl.col(name).cast(pl.Int64) + first).alias("value")
             counted = frame.group_by("node", number).agg(weighed)
             found.append(counted.with_columns(what=pl.lit(VALUE, pl.Int32)))
@@ -193,11 +214,11 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class LeafSampler:
     """Every so-maniest weighted row of some leaves, in lexicographic order over all partitions."""
 
-    layout: Layout
-    cuts: Cuts
+    layout: RowLayout
+    cuts: CutTree
     before: Mapping[tuple[int, int], int]
     """By leaf and partition, how many weighted rows of the leaf lie in earlier partitions."""
     step: Mapping[int, int]
@@ -211,23 +232,24 @@ class Sample:
     def __call__(self, batches: Batches) -> Iterator[Any]:
         """Choose from one partition."""
         rank: dict[int, int] = {}
-        for frame, _ in _Walk(self.layout, self.cuts)(batches):
+        for frame, _ in _NodeWalk(self.layout, self.cuts)(batches):
             wanted = frame.filter(pl.col("node").is_in(list(self.step)))
             for (node,), rows in wanted.partition_by("node", as_dict=True, maintain_order=True).items():
+                # Ranks run over all partitions, so that the sample does not depend on how rows lie.
                 start = rank.setdefault(node, self.before[node, rows["part"][0]])
                 ranked = rows.with_columns(rank=start - 1 + pl.col("new").cast(pl.Int64).cum_sum())
                 rank[node] = int(ranked["rank"][-1]) + 1
                 chosen = ranked.filter(pl.col("rank") % self.step[node] == 0)
                 if chosen.height:
-                    yield from _out(chosen.select("node", "rank", *self.layout.words, "n"))
+                    yield from _to_batches(chosen.select("node", "rank", *self.layout.words, "n"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CutSample:
+class SampleCutter:
     """Cuts of a large node, found on its sample."""
 
-    layout: Layout
-    goal: Goal
+    layout: RowLayout
+    goal: CutSettings
     size: Mapping[int, int]
     """By node, the number of its weighted rows."""
     schema = "node int, at int, axis bigint, lo bigint, hi bigint, left bigint"
@@ -237,14 +259,17 @@ class CutSample:
         found: Any = pl.from_arrow(table)
         node = int(found["node"][0])
         # A weighted row whose sensitive values differ has come in pieces.
-        frame = found.group_by("rank", *self.layout.words).agg(pl.col("n").sum()).sort("rank")
-        rows = Rows(self.layout.codes(frame), frame["n"].to_numpy().astype(np.int64), np.arange(frame.height))
+        frame = found.group_by("rank", *self.layout.words).agg(pl.col("n").sum())
+        frame = frame.sort("rank", maintain_order=True)
+        rows = WeightedRows(
+            self.layout.unpack_codes(frame), frame["n"].to_numpy().astype(np.int64), np.arange(frame.height)
+        )
         goal, halt = self.goal, np.zeros(1, np.bool_)
         cuts = cuts_of_sample(
             rows, self.size[node], root_box(goal.axes), goal.axes, goal.rules, goal.how, halt
         )
         number = pl.int_range(cuts.axis.size, dtype=pl.Int32, eager=True)
-        columns = dict(zip(Cuts._fields, cuts, strict=True))
+        columns = dict(zip(CutTree._fields, cuts, strict=True))
         out = pl.DataFrame(
             {"node": pl.repeat(node, cuts.axis.size, dtype=pl.Int32, eager=True), "at": number}
         )
@@ -252,14 +277,14 @@ class CutSample:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Margins:
+class MarginCounter:
     """What each axis tells of some leaves: at every code its weight, a box, and its sensitive values.
 
     A row is about a node, an axis and a code; ``value`` is -1, or the number of a sensitive value.
     """
 
-    layout: Layout
-    cuts: Cuts
+    layout: RowLayout
+    cuts: CutTree
     nodes: Sequence[int]
 
     @property
@@ -277,17 +302,19 @@ class Margins:
     def __call__(self, batches: Batches) -> Iterator[Any]:
         """Count one partition."""
         parts: list[pl.DataFrame] = []
-        for frame, codes in _Walk(self.layout, self.cuts)(batches):
+        for frame, codes in _NodeWalk(self.layout, self.cuts)(batches):
             wanted = frame["node"].is_in(list(self.nodes))
-            parts.append(self._counted(frame.filter(wanted), codes[wanted.to_numpy()]))
+            parts.append(self._count_codes(frame.filter(wanted), codes[wanted.to_numpy()]))
         if parts:
             key = ["node", "axis", "code", "value"]
-            yield from _out(pl.concat(parts).group_by(key).agg(pl.col("n", "tuples").sum(), *self._boxes()))
+            yield from _to_batches(
+                pl.concat(parts).group_by(key).agg(pl.col("n", "tuples").sum(), *self._merge_boxes())
+            )
 
-    def _boxes(self) -> list[pl.Expr]:
+    def _merge_boxes(self) -> list[pl.Expr]:
         return [pl.col(name).min() if name.startswith("lo") else pl.col(name).max() for name in self.corners]
 
-    def _counted(self, frame: pl.DataFrame, codes: NDArray[np.unsignedinteger]) -> pl.DataFrame:
+    def _count_codes(self, frame: pl.DataFrame, codes: NDArray[np.unsignedinteger]) -> pl.DataFrame:
         d = codes.shape[1]
         by_code = [pl.Series(f"c{j}", codes[:, j].astype(np.int32)) for j in range(d)]
         frame = frame.with_columns(*by_code)
@@ -295,7 +322,7 @@ class Margins:
         high = [pl.col(f"c{j}").max().alias(f"hi{j}") for j in range(d)]
         number = [
             (pl.col(name).cast(pl.Int32) + first).alias("value")
-            for name, first in zip(self.layout.values, self.layout.first, strict=False)
+            for name, first in zip(self.layout.values, self.layout.first_codes, strict=False)
         ]
         found = []
         for axis in range(d):
@@ -309,44 +336,45 @@ class Margins:
         )
 
 
-def cell_columns(layout: Layout) -> list[str]:
+def cell_columns(layout: RowLayout) -> list[str]:
     """Names of the columns with cells."""
     return [f"cell{j}" for j in range(len(layout.packing.sizes))]
 
 
-def cell_schema(layout: Layout) -> str:
+def cell_schema(layout: RowLayout) -> str:
     """Of rows of packed codes with their cells."""
     words = [f"{name} bigint" for name in layout.words]
     return ", ".join([*words, *(f"{name} array<int>" for name in cell_columns(layout)), "n bigint"])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Finish:
+class NodePartitioner:
     """Partitions the rows of a node down to its classes: weighted rows with the cells of their classes.
 
     A cell is the first and the last code in the class or, in a flat column, all codes in it.
     """
 
-    layout: Layout
-    goal: Goal
+    layout: RowLayout
+    goal: CutSettings
     flat: tuple[bool, ...]
 
     def __call__(self, table: Any) -> Any:
         """Finish one node."""
         frame: Any = pl.from_arrow(table)
-        weighted = self.layout.coded(frame).collapsed()
+        # Spark gives rows in any order; this sorts them, as the kernel would see them in memory.
+        weighted = self.layout.unpack_rows(frame).collapse_rows()
         entries = weighted.histograms
         rules = with_values(self.goal.rules, entries.start, entries.value, entries.count)
-        class_of, _ = partitioned(self.goal.axes, rules, weighted, self.goal.how)
+        class_of, _ = partition_rows(self.goal.axes, rules, weighted, self.goal.how)
         codes = {
             name: pl.Series(name, weighted.codes[:, j].astype(np.int32))
             for j, name in enumerate(cell_columns(self.layout))
         }
         rows = pl.DataFrame({"class": class_of, **codes})
         cells = rows.group_by("class").agg(
-            *(_cell(name, flat) for name, flat in zip(codes, self.flat, strict=True))
+            *(_make_cell(name, flat) for name, flat in zip(codes, self.flat, strict=True))
         )
-        words = self.layout.packing.pack(list(weighted.codes.T))
+        words = self.layout.packing.pack_codes(list(weighted.codes.T))
         out = pl.DataFrame(
             {
                 **{name: word.astype(np.int64) for name, word in zip(self.layout.words, words, strict=True)},
@@ -357,18 +385,18 @@ class Finish:
         return as_arrow(out.select(*self.layout.words, *codes, "n"))
 
 
-def _cell(name: str, flat: bool) -> pl.Expr:
+def _make_cell(name: str, flat: bool) -> pl.Expr:
     if flat:
         return pl.col(name).unique().sort()
     return pl.concat_list(pl.col(name).min(), pl.col(name).max()).first().alias(name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class InNode:
+class LeafFinder:
     """Counted rows with the leaf of a tree that they are in."""
 
-    layout: Layout
-    cuts: Cuts
+    layout: RowLayout
+    cuts: CutTree
 
     @property
     def schema(self) -> str:
@@ -379,10 +407,10 @@ class InNode:
 
     def __call__(self, batches: Batches) -> Iterator[Any]:
         """Find the leaves of one partition."""
-        for frame, _ in _Walk(self.layout, self.cuts)(batches):
-            yield from _out(frame.select("node", *self.layout.words, *self.layout.values, "n"))
+        for frame, _ in _NodeWalk(self.layout, self.cuts)(batches):
+            yield from _to_batches(frame.select("node", *self.layout.words, *self.layout.values, "n"))
 
 
-def steps(size: Mapping[int, int]) -> dict[int, int]:
+def compute_strides(size: Mapping[int, int]) -> dict[int, int]:
     """By node, which weighted rows are in its sample."""
-    return {node: stride(rows) for node, rows in size.items()}
+    return {node: choose_stride(rows) for node, rows in size.items()}

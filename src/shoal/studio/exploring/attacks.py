@@ -7,8 +7,8 @@ from typing import Any
 from nicegui import ui
 
 from shoal.studio import theme
-from shoal.studio.attacking import HELD_BACK, PEOPLE, Attack
-from shoal.studio.exploring.risks import width
+from shoal.studio.attacking import HELD_BACK, PEOPLE, AttackRun
+from shoal.studio.exploring.risks import format_width
 from shoal.studio.page import Page
 from shoal.studio.running import Run
 
@@ -36,13 +36,14 @@ _DOING = {
     "verify": "Checking that release",
     "looking people up": "Looking people up",
 }
+# By the share of the people that is held back.
 _WAYS = {
     HELD_BACK: "Hold 1 in 5 people back, to compare with",
     0.0: "Attack this very release, without a comparison",
 }
 
 
-def show(page: Page, run: Run) -> None:
+def draw_attacks(page: Page, run: Run) -> None:
     """Draw the section."""
     with theme.card(
         "Try to break it",
@@ -50,24 +51,24 @@ def show(page: Page, run: Run) -> None:
         "often it finds their row, learns their secret, or tells that they are in the release.",
         id="attacks",
     ):
-        section = ui.refreshable(lambda: _section(page, run, section))
+        section = ui.refreshable(lambda: _draw_section(page, run, section))
         section()
 
 
-def _section(page: Page, run: Run, section: Any) -> None:
+def _draw_section(page: Page, run: Run, section: Any) -> None:
     attack = run.attack
     if attack is None or attack.state in ("cancelled", "failed"):
         if attack is not None:
             failed = attack.state == "failed"
             theme.note(attack.error if failed else "The attack was broken off.", "bad" if failed else "")
-        _start(page, run, section)
+        _draw_start(page, run, section)
     elif attack.state == "running":
-        _progress(attack, section)
+        _draw_progress(attack, section)
     else:
-        _found(page, run, attack, section)
+        _draw_outcomes(page, run, attack, section)
 
 
-def _start(page: Page, run: Run, section: Any) -> None:
+def _draw_start(page: Page, run: Run, section: Any) -> None:
     looks = page.workspace.looks
     with theme.box("rowed").style("margin-top: 6px"):
         way = ui.select(dict(_WAYS), value=looks.get("attack", HELD_BACK), label="How").props(
@@ -77,14 +78,14 @@ def _start(page: Page, run: Run, section: Any) -> None:
             "outlined dense"
         )
 
-        def start() -> None:
+        def start_attack() -> None:
             looks["attack"] = way.value
-            run.attack = Attack(run.folder, float(way.value), int(people.value or PEOPLE))
+            run.attack = AttackRun(run.folder, float(way.value), int(people.value or PEOPLE))
             run.attack.start()
-            page.workspace.changed(page.id)
+            page.workspace.record_change(page.id)  # redraws the other tabs; here the section is enough
             section.refresh()
 
-        theme.button("Start the attacks", start, icon="gps_fixed")
+        theme.button("Start the attacks", start_attack, icon="gps_fixed")
     theme.text(
         "With people held back, the same recipe makes a second release without them. What succeeds on them "
         "as well is not the release's fault: it is true of everybody.",
@@ -92,56 +93,59 @@ def _start(page: Page, run: Run, section: Any) -> None:
     ).style("margin-top: 10px")
 
 
-def _progress(attack: Attack, section: Any) -> None:
-    doing = theme.text(_doing(attack), "small", role="status")
+def _draw_progress(attack: AttackRun, section: Any) -> None:
+    doing = theme.text(_describe_activity(attack), "small", role="status")
     bar = ui.linear_progress(attack.done, show_value=False).props('rounded aria-label="How much is done"')
 
-    def look() -> None:
+    # The attack runs in a thread of its own, from which nothing can be drawn: the page polls it.
+    def update_progress() -> None:
         if attack.state != "running":
             timer.deactivate()
             section.refresh()
             return
-        doing.text = _doing(attack)
+        doing.text = _describe_activity(attack)
         bar.set_value(attack.done)
 
-    timer = ui.timer(0.3, look)
+    timer = ui.timer(0.3, update_progress)
 
-    def cancel() -> None:
+    def cancel_attack() -> None:
         attack.cancel()
         section.refresh()
 
-    theme.button("Cancel", cancel, "outline", icon="stop").style("margin-top: 12px")
+    theme.button("Cancel", cancel_attack, "outline", icon="stop").style("margin-top: 12px")
 
 
-def _doing(attack: Attack) -> str:
+def _describe_activity(attack: AttackRun) -> str:
     if attack.doing in _NAMES:
         return f"Attack: {_NAMES[attack.doing].lower()}"
     return _DOING.get(attack.doing, attack.doing[:1].upper() + attack.doing[1:])
 
 
-def _found(page: Page, run: Run, attack: Attack, section: Any) -> None:
+def _draw_outcomes(page: Page, run: Run, attack: AttackRun, section: Any) -> None:
     found = attack.found
-    _verdict(found)
+    _draw_verdict(found)
     theme.text(
         "Bars say how often an attack succeeds; the dark line, and the figures in brackets, in what range "
         "that lies with 95 % confidence.",
         "small soft attack-key",
     )
     for each in found["attacks"]:
-        _outcome(each)
+        _draw_outcome(each)
+    _draw_combinations(found["combinations"])
 
-    def again() -> None:
+    def attack_again() -> None:
         run.attack = None
         section.refresh()
 
     with theme.box("rowed spread").style("margin-top: 12px"):
         others = f" and {found['control']:,} who are not in the release" if found["control"] else ""
         theme.text(f"{found['people']:,} people of the table{others} were attacked.", "soft small")
-        theme.button("Attack again", again, "outline", icon="replay")
+        theme.button("Attack again", attack_again, "outline", icon="replay")
 
 
-def _verdict(found: dict[str, Any]) -> None:
+def _draw_verdict(found: dict[str, Any]) -> None:
     grades = [each["grade"] for each in found["attacks"]]
+    # From worst to best. Without a control group no attack can be graded, which leaves unknown.
     worst = next((g for g in ("serious", "clear", "small", "none") if g in grades), "unknown")
     bad = [_NAMES[each["name"]].lower() for each in found["attacks"] if each["grade"] == worst]
     told = {
@@ -152,7 +156,7 @@ def _verdict(found: dict[str, Any]) -> None:
     theme.note(told, kind).style("margin-bottom: 14px")
 
 
-def _outcome(each: dict[str, Any]) -> None:
+def _draw_outcome(each: dict[str, Any]) -> None:
     kind, grade = _GRADES[each["grade"]]
     column = "" if each["column"] is None else f": {each['column']}"
     with theme.box("attack", data_attack=each["name"]):
@@ -165,19 +169,29 @@ def _outcome(each: dict[str, Any]) -> None:
             for note in each["notes"]:
                 theme.text(f"{note[:1].upper()}{note[1:]}.", "small soft")
         with theme.box("attack-rates"):
-            _rate("in the release", each["rate"], "after")
-            _rate("not in it", each["control"], "before")
-            _rate("mere guessing", each["baseline"], "before")
+            _draw_rate("in the release", each["rate"], "after")
+            _draw_rate("not in it", each["control"], "before")
+            _draw_rate("mere guessing", each["baseline"], "before")
 
 
-def _rate(words: str, rate: dict[str, Any] | None, kind: str) -> None:
+def _draw_combinations(found: dict[str, Any]) -> None:
+    """What can be read off the cells: a count, so there is nothing to compare or to be unsure of."""
+    with theme.box("attack", data_attack="combinations"), theme.box("attack-words"):
+        theme.text("Read exact combinations off the cells", "", "h3")
+        theme.text(f"{found['verdict'][:1].upper()}{found['verdict'][1:]}.", "small")
+        if found["meaning"]:
+            theme.text(f"{found['meaning'][:1].upper()}{found['meaning'][1:]}.", "small soft")
+
+
+def _draw_rate(words: str, rate: dict[str, Any] | None, kind: str) -> None:
     if rate is None:
         return
-    told = f"{theme.percent(rate['value'])} ({100 * rate['low']:.1f} to {100 * rate['high']:.1f})"
+    told = f"{theme.format_percent(rate['value'])} ({100 * rate['low']:.1f} to {100 * rate['high']:.1f})"
     with theme.box("gauge-line rate"):
         theme.text(words, "soft small", "span")
         with theme.box("gauge-track", "span", aria_hidden="true"):
-            theme.box(f"gauge-bar {kind}", "span").style(f"width: {width(rate['value'])}")
+            theme.box(f"gauge-bar {kind}", "span").style(f"width: {format_width(rate['value'])}")
             low, high = 100 * rate["low"], 100 * rate["high"]
+            # Half a percent is the narrowest interval that can still be seen.
             theme.box("gauge-range", "span").style(f"left: {low:.2f}%; width: {max(high - low, 0.5):.2f}%")
         theme.text(told, "strong small gauge-figure", "span")

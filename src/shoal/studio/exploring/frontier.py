@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shoal.parameters import describe, name_of
 from shoal.privacy import MODELS
 from shoal.report import svg
 from shoal.studio import theme
 from shoal.studio.page import Page
 from shoal.studio.running import Run
-from shoal.trials import unbeaten
+from shoal.support.parameters import describe_parameters, name_of
+from shoal.support.sweep import find_pareto_front
 
 
-def show(page: Page, shown: Run, open_run: Callable[[Run], None]) -> None:
+def draw_frontier(page: Page, shown: Run, open_run: Callable[[Run], None]) -> None:
     """Draw the runs that are done; choosing one opens it."""
     done = [run for run in page.workspace.runs if run.state == "done"]
     with theme.card(
@@ -29,53 +29,57 @@ def show(page: Page, shown: Run, open_run: Callable[[Run], None]) -> None:
                     "There is one run so far. Run the goal with other group sizes to see what safety costs.",
                     "small",
                 )
-                theme.button("Try others in Run", lambda: page.go("run"), "outline", icon="play_arrow")
+                theme.button("Try others in Run", lambda: page.open_step("run"), "outline", icon="play_arrow")
             return
-        _chart(done, shown, open_run)
+        _draw_chart(done, shown, open_run)
 
 
-def _chart(done: list[Run], shown: Run, open_run: Callable[[Run], None]) -> None:
-    points = [place(run) for run in done]
-    drawn, places = svg.plane(
+def _draw_chart(done: list[Run], shown: Run, open_run: Callable[[Run], None]) -> None:
+    points = [get_risk_and_loss(run) for run in done]
+    # The drawing has no points: they are buttons of the page, which the keyboard reaches.
+    drawn, places = svg.draw_plane(
         "Loss against risk, one point per run",
         points,
-        front(points),
+        find_front(points),
         "highest risk that a person is found",
         "detail lost",
     )
     with theme.box("frontier-box"):
         with theme.box("frontier"):
-            theme.drawing(drawn)
+            theme.draw_chart(drawn)
             with theme.box("frontier-points", role="group", aria_label="Runs"):
                 # Points that lie on each other would hide each other.
-                for run, at in zip(done, apart(places), strict=True):
-                    _point(run, at, run is shown, open_run)
+                for run, at in zip(done, separate_points(places), strict=True):
+                    _draw_point(run, at, run is shown, open_run)
         with theme.box("frontier-list", "ul"):
             for run in done:
-                _line(run, run is shown)
+                _draw_list_item(run, run is shown)
     theme.text("The dashed line joins the runs that no other run beats in both.", "soft small")
 
 
-def _line(run: Run, here: bool) -> None:
-    risk, lost = place(run)
+def _draw_list_item(run: Run, here: bool) -> None:
+    risk, lost = get_risk_and_loss(run)
     with theme.box("here" if here else "", "li"):
         theme.text(str(run.number), "number", "span")
         with theme.box(""):
-            theme.text(_goal(run), "small strong")
-            theme.text(f"{theme.percent(lost)} lost, risk {theme.percent(risk)}", "small soft")
+            theme.text(_describe_goal(run), "small strong")
+            theme.text(f"{theme.format_percent(lost)} lost, risk {theme.format_percent(risk)}", "small soft")
 
 
-def _goal(run: Run) -> str:
+def _describe_goal(run: Run) -> str:
     """What was asked for, in a few signs: the first parameter of every model."""
-    found = [next(iter(describe(model).items()), None) for model in run.recipe.models]
+    found = [next(iter(describe_parameters(model).items()), None) for model in run.recipe.models]
     names = [name_of(MODELS, model) for model in run.recipe.models]
     pairs = zip(names, found, strict=True)
     return ", ".join(name if each is None else f"{each[0]} = {each[1]}" for name, each in pairs)
 
 
-def _point(run: Run, at: tuple[float, float], here: bool, open_run: Callable[[Run], None]) -> None:
-    risk, lost = place(run)
-    told = f"Run {run.number}: {_goal(run)}; risk {theme.percent(risk)}, {theme.percent(lost)} of detail lost"
+def _draw_point(run: Run, at: tuple[float, float], here: bool, open_run: Callable[[Run], None]) -> None:
+    risk, lost = get_risk_and_loss(run)
+    told = (
+        f"Run {run.number}: {_describe_goal(run)}; risk {theme.format_percent(risk)}, "
+        f"{theme.format_percent(lost)} of detail lost"
+    )
     made = theme.text(
         str(run.number),
         f"point {'here' if here else ''}",
@@ -88,21 +92,23 @@ def _point(run: Run, at: tuple[float, float], here: bool, open_run: Callable[[Ru
     made.on("click", lambda: open_run(run))
 
 
-def place(run: Run) -> tuple[float, float]:
+def get_risk_and_loss(run: Run) -> tuple[float, float]:
     """The highest risk of a run, and what it lost."""
     return float(run.figures["after"]["highest"]), float(run.report["ncp"])
 
 
-def front(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def find_front(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """The points that no other one beats, from the safest on."""
-    kept = unbeaten(-np.array(points, np.float64))
+    # `unbeaten` takes more for better, while less risk and less loss are better here.
+    kept = find_pareto_front(-np.array(points, np.float64))
     return sorted({point for point, best in zip(points, kept.tolist(), strict=True) if best})
 
 
-def apart(places: list[tuple[float, float]], gap: float = 0.034) -> list[tuple[float, float]]:
+def separate_points(places: list[tuple[float, float]], gap: float = 0.034) -> list[tuple[float, float]]:
     """Places, those that would cover an earlier one moved to the right."""
     taken: list[tuple[float, float]] = []
     for x, y in places:
+        # Places are shares of a drawing that is over twice as wide as high, and points are round.
         while any(abs(x - a) < gap and abs(y - b) < 2 * gap for a, b in taken):
             x += gap  # noqa: PLW2901
         taken.append((x, y))

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 from nicegui import events, ui
 
-from shoal.report.words import chance
-from shoal.risk import THRESHOLDS, Attacker
-from shoal.risk.attackers import prosecutor, sampled_journalist
+from shoal.assessment.risks import THRESHOLDS, Attacker
+from shoal.assessment.risks.attackers import estimate_journalist_risk, measure_prosecutor_risk
+from shoal.report.prose import format_odds
 from shoal.studio import theme
 from shoal.studio.page import Page
 from shoal.studio.running import Run
 
-_FRACTION = "share of the people"
+_FRACTION = "share of the people"  # the key in `StudioWorkspace.looks`; its value is in percent
 
 
 @dataclass(frozen=True, slots=True)
-class Gauge:
+class RiskGauge:
     """A risk before and after."""
 
     name: str
@@ -29,7 +29,7 @@ class Gauge:
     """What experts call it."""
 
 
-def show(page: Page, run: Run) -> None:
+def draw_risks(page: Page, run: Run) -> None:
     """Draw the risks of a run."""
     with theme.card(
         "The risk that somebody is found",
@@ -37,12 +37,12 @@ def show(page: Page, run: Run) -> None:
         id="risk",
     ):
         with theme.box("gauges"):
-            for gauge in gauges(run):
-                draw(gauge)
-        _outsider(page, run)
+            for gauge in build_gauges(run):
+                draw_gauge(gauge)
+        _draw_outsider(page, run)
 
 
-def draw(gauge: Gauge) -> None:
+def draw_gauge(gauge: RiskGauge) -> None:
     """A gauge: two bars, their figures, and what they mean."""
     with theme.box("gauge"):
         with theme.box("rowed spread").style("gap: 4px 10px"):
@@ -53,31 +53,34 @@ def draw(gauge: Gauge) -> None:
             with theme.box("gauge-line"):
                 theme.text(kind, "soft small", "span")
                 with theme.box("gauge-track", "span", aria_hidden="true"):
-                    theme.box(f"gauge-bar {kind}", "span").style(f"width: {width(share)}")
-                theme.text(theme.percent(share), "strong small gauge-figure", "span")
+                    theme.box(f"gauge-bar {kind}", "span").style(f"width: {format_width(share)}")
+                theme.text(theme.format_percent(share), "strong small gauge-figure", "span")
         theme.text(gauge.words, "small")
 
 
-def width(share: float) -> str:
+def format_width(share: float) -> str:
     """How long the bar of a share is; what is not nothing can be seen."""
     return f"max({100 * share:.2f}%, {3 if share else 0}px)"
 
 
-def sizes(run: Run, side: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def expand_class_sizes(run: Run, side: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Rows per class."""
     size, classes = run.figures["explore"]["sizes"][side]
+    # Stored as sizes and how many classes have each; the risk functions take one entry per class.
     return np.repeat(np.array(size, np.int64), classes)
 
 
-def gauges(run: Run) -> list[Gauge]:
+def build_gauges(run: Run) -> list[RiskGauge]:
     """What somebody can do who knows that a person is in the table, and somebody who guesses for all."""
     before, after = run.figures["before"], run.figures["after"]
+    # By the same functions as `shoal risk`, before and after the release.
     one, two = (
-        Attacker.of(prosecutor(s), s, THRESHOLDS) for s in (sizes(run, "before"), sizes(run, "after"))
+        Attacker.from_class_risks(measure_prosecutor_risk(s), s, THRESHOLDS)
+        for s in (expand_class_sizes(run, "before"), expand_class_sizes(run, "after"))
     )
-    odds = chance(two.maximum)
+    odds = format_odds(two.maximum)
     return [
-        Gauge(
+        RiskGauge(
             "Highest risk of a row",
             f"Somebody who knows that a person is in the table picks the right row: {odds} at most."
             if odds != "certainty"
@@ -86,21 +89,21 @@ def gauges(run: Run) -> list[Gauge]:
             two.maximum,
             "prosecutor",
         ),
-        Gauge(
+        RiskGauge(
             "Rows that stand alone",
-            "Nobody else looks the same: whoever knows these values of a person has the row.",
+            "Nobody else looks the same: anyone who knows these values of a person has the row.",
             before["unique"],
             after["unique"],
             "unique",
         ),
-        Gauge(
+        RiskGauge(
             "Found if all are guessed",
             "Somebody who guesses for everybody, to match the table with another, is right so often.",
             one.average,
             two.average,
             "marketer",
         ),
-        Gauge(
+        RiskGauge(
             "Rows in small groups",
             "In groups of fewer than 5, which is a risk above 20 % for each of them.",
             before["below_5"],
@@ -110,22 +113,23 @@ def gauges(run: Run) -> list[Gauge]:
     ]
 
 
-def _outsider(page: Page, run: Run) -> None:
+def _draw_outsider(page: Page, run: Run) -> None:
     """Somebody who does not know whether the person is in the table: what share of all people is, tells."""
     looks = page.workspace.looks
 
     @ui.refreshable
-    def told() -> None:
+    def draw_estimate() -> None:
         share = looks.get(_FRACTION)
         if share is None:
             theme.text("Say how many of them, and the risk to such an attacker is estimated.", "soft small")
             return
-        draw(outsider(run, share / 100))
+        draw_gauge(build_outsider_gauge(run, share / 100))
 
-    def take(event: events.ValueChangeEventArguments[float | None]) -> None:
+    def set_share(event: events.ValueChangeEventArguments[float | None]) -> None:
         share = event.value
+        # Somebody may still be typing, so an impossible share is not an error.
         looks[_FRACTION] = share if share is not None and 0 < share <= 100 else None
-        told.refresh()
+        draw_estimate.refresh()
 
     with theme.box("gauge-outsider"):
         with theme.box("stacked"):
@@ -137,17 +141,17 @@ def _outsider(page: Page, run: Run) -> None:
                 value=looks.get(_FRACTION),
                 min=0,
                 max=100,
-                on_change=take,
+                on_change=set_share,
             ).props("outlined dense debounce=400").style("max-width: 320px")
         with theme.box(""):
-            told()
+            draw_estimate()
 
 
-def outsider(run: Run, fraction: float) -> Gauge:
+def build_outsider_gauge(run: Run, fraction: float) -> RiskGauge:
     """The highest risk to somebody who knows only which share of the people is in the table."""
     one, two = (
-        Attacker.of(sampled_journalist(s, fraction), s, THRESHOLDS)
-        for s in (sizes(run, "before"), sizes(run, "after"))
+        Attacker.from_class_risks(estimate_journalist_risk(s, fraction), s, THRESHOLDS)
+        for s in (expand_class_sizes(run, "before"), expand_class_sizes(run, "after"))
     )
-    words = f"Estimated from the sizes of the groups; {theme.percent(two.average)} on average."
-    return Gauge("Highest risk to an outsider", words, one.maximum, two.maximum, "journalist")
+    words = f"Estimated from the sizes of the groups; {theme.format_percent(two.average)} on average."
+    return RiskGauge("Highest risk to an outsider", words, one.maximum, two.maximum, "journalist")

@@ -8,47 +8,47 @@ from nicegui import ui
 
 from shoal.studio import theme
 from shoal.studio.grid import Grid, shown_columns
-from shoal.studio.insight import Recoded, Side, source_name
+from shoal.studio.insight import RecodedRows, Side, source_name
 from shoal.studio.page import Page
 from shoal.studio.running import Run
 
 _SIDES: dict[Side, str] = {"both": "Before → after", "after": "After", "before": "Before"}
-_STEPS = (0.05, 0.3, 0.6, 1.0)
+_STEPS = (0.05, 0.3, 0.6, 1.0)  # shares of loss in the legend
 _ROLES = {"quasi": "made coarser", "sensitive": "sensitive", "plain": "as it was"}
 
 
-def show(page: Page, run: Run) -> None:
+def draw_rows(page: Page, run: Run) -> None:
     """Draw the table of a run."""
     workspace = page.workspace
     source = workspace.source
     assert source is not None
     left_out = run.report["rows"] - run.report["released_rows"]
-    with theme.card("Row by row", _words(left_out), id="rows"):
+    with theme.card("Row by row", _describe_rows(left_out), id="rows"):
         looks = workspace.looks
 
         @ui.refreshable
-        def table() -> None:
+        def draw_grid() -> None:
             side, grouped = looks.get("side", "both"), looks.get("grouped", False)
-            rows = Recoded.read(run.folder).rows
+            rows = RecodedRows.from_folder(run.folder).rows
             name = source_name(run.number, side, grouped)
             Grid(
                 name,
                 rows,
-                _heads(run, shown_columns(source.table, run)),
-                height=min(14, rows) * 30 + 8,
+                _build_heads(run, shown_columns(source.table, run)),
+                height=min(14, rows) * 30 + 8,  # a row has 30 pixels in grid.js, the frame has 8
                 bare=True,
             )
 
-        def look(what: str, value: Any) -> None:
+        def set_option(what: str, value: Any) -> None:
             looks[what] = value
-            table.refresh()
+            draw_grid.refresh()
 
         with theme.box("rowed spread").style("margin-bottom: 12px"):
             with theme.box("rowed"):
                 ui.toggle(
                     dict(_SIDES),
                     value=looks.get("side", "both"),
-                    on_change=lambda event: look("side", event.value),
+                    on_change=lambda event: set_option("side", event.value),
                 ).props(
                     "no-caps unelevated toggle-color=chosen toggle-text-color=chosen "
                     'aria-label="What the cells show"'
@@ -56,35 +56,36 @@ def show(page: Page, run: Run) -> None:
                 ui.switch(
                     "Groups together",
                     value=looks.get("grouped", False),
-                    on_change=lambda event: look("grouped", event.value),
+                    on_change=lambda event: set_option("grouped", event.value),
                 )
-            _legend()
-        table()
+            _draw_legend()
+        draw_grid()
 
 
-def _words(left_out: int) -> str:
+def _describe_rows(left_out: int) -> str:
     told = (
         "The more a value lost, the stronger its colour. The first column says how many rows look the same."
     )
     return told if not left_out else f"{told} {left_out:,} rows are left out of the release."
 
 
-def _legend() -> None:
+def _draw_legend() -> None:
     with theme.box("tint-legend", role="img", aria_label="From no colour, as it was, to full, anything"):
         theme.text("as it was", "soft small", "span")
         for share in (0.0, *_STEPS):
+            # The formula of grid.js, or the legend would show other colours than the cells.
             percent = 8 + 42 * share if share else 0
             tint = f"background: color-mix(in srgb, var(--tint) {percent:.0f}%, transparent)"
             theme.box("tint-step", "span").style(tint)
         theme.text("says nothing any more", "soft small", "span")
 
 
-def _heads(run: Run, names: tuple[str, ...]) -> list[dict[str, Any]]:
+def _build_heads(run: Run, names: tuple[str, ...]) -> list[dict[str, Any]]:
     """The heads of the columns: what was done with each, and what it lost."""
     heads: list[dict[str, Any]] = [{"name": "alike", "type": "rows in the group"}]
     for name in names:
         role = next((role for role in ("quasi", "sensitive") if name in getattr(run.recipe, role)), "plain")
         lost = run.report["columns"].get(name)
-        told = _ROLES[role] if lost is None else f"{theme.percent(lost['ncp'])} lost"
+        told = _ROLES[role] if lost is None else f"{theme.format_percent(lost['ncp'])} lost"
         heads.append({"name": name, "type": told, "role": role})
     return heads

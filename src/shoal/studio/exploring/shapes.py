@@ -12,7 +12,7 @@ from shoal.studio.running import Run
 _AT_ONCE = 4  # charts of columns before somebody asks for more
 
 
-def columns(run: Run) -> None:
+def draw_columns(run: Run) -> None:
     """How far every column was generalised, and its distribution before and after."""
     found = run.figures["explore"]
     with theme.card(
@@ -20,42 +20,45 @@ def columns(run: Run) -> None:
         "How far values went. At the end of a line: how many values a released one stands for, typically.",
         id="columns",
     ):
-        theme.drawing(found["levels"])
-        theme.text("Before and after", "", "h3").style("margin-top: 18px")
+        theme.draw_chart(found["levels"])
+        heading = "In the release" if run.released_only else "Before and after"
+        theme.text(heading, "", "h3").style("margin-top: 18px")
         theme.text(
             "After is what a reader of the release would think, each row spread evenly over what it may be.",
             "soft small",
         )
-        theme.drawing(svg.legend(BEFORE_AFTER))
+        if not run.released_only:
+            theme.draw_chart(svg.draw_legend(BEFORE_AFTER))
         drawn = found["columns"]
         with theme.box("charts"):
             for name, chart in drawn[:_AT_ONCE]:
-                _chart(name, chart)
+                _draw_chart(name, chart)
         if len(drawn) > _AT_ONCE:
-            _more(drawn[_AT_ONCE:])
+            _offer_more_charts(drawn[_AT_ONCE:])
 
 
-def _more(drawn: list[tuple[str, str]]) -> None:
+def _offer_more_charts(drawn: list[tuple[str, str]]) -> None:
     """The other columns, drawn when somebody asks for them."""
+    # Charts of many columns make the page large, so the rest is sent only when asked for.
     charts = theme.box("charts")
 
-    def draw() -> None:
+    def draw_rest() -> None:
         asking.delete()
         with charts:
             for name, chart in drawn:
-                _chart(name, chart)
+                _draw_chart(name, chart)
 
     names = ", ".join(name for name, _ in drawn)
-    asking = theme.button(f"Show {len(drawn)} more", draw, "outline", icon="expand_more").tooltip(names)
+    asking = theme.button(f"Show {len(drawn)} more", draw_rest, "outline", icon="expand_more").tooltip(names)
 
 
-def _chart(name: str, chart: str) -> None:
+def _draw_chart(name: str, chart: str) -> None:
     with theme.box("", "figure"):
         theme.text(name, "", "h3")
-        theme.drawing(chart)
+        theme.draw_chart(chart)
 
 
-def groups(run: Run) -> None:
+def draw_groups(run: Run) -> None:
     """How many rows look the same."""
     found = run.figures["explore"]
     with theme.card(
@@ -64,28 +67,30 @@ def groups(run: Run) -> None:
         id="groups",
     ):
         theme.text("Rows of the release, by the size of their group", "", "h3")
-        theme.drawing(found["classes"])
+        theme.draw_chart(found["classes"])
+        if run.released_only:
+            return
         theme.text("Share of the rows that look like so many or fewer", "", "h3").style("margin-top: 16px")
-        theme.drawing(svg.legend(BEFORE_AFTER))
-        theme.drawing(found["curve"])
+        theme.draw_chart(svg.draw_legend(BEFORE_AFTER))
+        theme.draw_chart(found["curve"])
 
 
-def sensitive(run: Run) -> None:
+def draw_sensitive_values(run: Run) -> None:
     """What a group tells about sensitive values."""
     found = run.figures["explore"]["sensitive"]
     if not found:
         return
     with theme.card(
         "What a group tells about sensitive values",
-        "Whoever finds the group of a person learns what its rows have. The nearer that is to the whole "
+        "Anyone who finds the group of a person learns what its rows have. The nearer that is to the whole "
         "release, the less is learned: a distance of 0 means alike, 1 as different as can be.",
         id="sensitive",
     ):
         for chart in found:
-            theme.drawing(chart).classes("sensitive-chart")
+            theme.draw_chart(chart).classes("sensitive-chart")
 
 
-def limits(run: Run) -> None:
+def draw_limits(run: Run) -> None:
     """What no goal of this run protects from."""
     with (
         ui.expansion("What this does not protect from", icon="shield").classes("card advanced"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from shoal.studio import theme
 from shoal.studio.exploring import attacks, frontier, risks, rows, shapes
+from shoal.studio.findings import build_headline
 from shoal.studio.page import Page
 from shoal.studio.running import Run
-from shoal.studio.steps.run import settings
+from shoal.studio.steps.run import describe_settings, released_tile
 
 _SECTIONS = {
     "risk": "Risk",
@@ -18,42 +19,47 @@ _SECTIONS = {
 }
 
 
-def show(page: Page) -> None:
+def draw_step(page: Page) -> None:
     """Draw the step."""
-    run = page.workspace.run()
+    run = page.workspace.find_run()
     assert run is not None
-    theme.heading(f"Explore run {run.number}", "What the release costs, and what it gives.")
-    frontier.show(page, run, lambda chosen: _open(page, chosen))
-    _summary(run)
-    risks.show(page, run)
-    rows.show(page, run)
-    shapes.columns(run)
-    shapes.groups(run)
-    shapes.sensitive(run)
-    attacks.show(page, run)
-    shapes.limits(run)
-    theme.forward("run", "Take the release", "release", True)
+    theme.draw_heading(f"Explore run {run.number}", "What the release costs, and what it gives.")
+    frontier.draw_frontier(page, run, lambda chosen: _open_run(page, chosen))
+    _draw_summary(run)
+    # Both compare with the original table, of which a run with safepub must not tell.
+    if not run.released_only:
+        risks.draw_risks(page, run)
+        rows.draw_rows(page, run)
+    shapes.draw_columns(run)
+    shapes.draw_groups(run)
+    shapes.draw_sensitive_values(run)
+    attacks.draw_attacks(page, run)
+    shapes.draw_limits(run)
+    theme.draw_step_buttons("run", "Take the release", "release", True)
 
 
-def _open(page: Page, run: Run) -> None:
+def _open_run(page: Page, run: Run) -> None:
     page.workspace.shown = run.number
-    page.changed()
+    page.mark_changed()
 
 
-def _summary(run: Run) -> None:
+def _draw_summary(run: Run) -> None:
     report = run.report
     with theme.card(f"Run {run.number} in short"):
-        theme.tiles(
+        if (told := build_headline(run)).kind == "warn":
+            theme.note(f"{told.text}. Release says what to do about it.", "warn")
+        theme.draw_tiles(
             [
-                (theme.percent(report["ncp"]), "of the detail lost"),
+                (theme.format_percent(report["ncp"]), "of the detail lost"),
                 (f"{report['smallest_class']:,}", f"rows in the smallest of {report['classes']:,} groups"),
-                (f"{report['released_rows']:,}", f"of {report['rows']:,} rows released"),
+                released_tile(report),
             ]
         )
         for sentence in run.figures["explore"]["summary"]:
             theme.text(sentence, "summary")
-        theme.text(f"Settings: {settings(run.recipe)}.", "soft small")
+        theme.text(f"Settings: {describe_settings(run.recipe)}.", "soft small")
         with theme.box("sections", "nav", aria_label="Sections of this page"):
             for name, title in _SECTIONS.items():
-                if name != "sensitive" or report["sensitive"]:
+                drawn = not run.released_only or name not in ("risk", "rows")
+                if drawn and (name != "sensitive" or report["sensitive"]):
                     theme.text(title, "section-link", "a", href=f"#{name}")

@@ -1,71 +1,72 @@
-"""Step 3: what must hold, in plain words first, and every dial for those who ask."""
+"""Step 3: what must hold, in plain words first; every parameter is in the advanced part."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, get_args
+from pathlib import Path
+from typing import Any
 
 from nicegui import events, ui
 
 from shoal.algorithms import ALGORITHMS
+from shoal.codespace.loss import LOSSES
 from shoal.errors import ShoalError
-from shoal.loss import LOSSES
 from shoal.privacy import MODELS
-from shoal.recipe import Missing
-from shoal.recoding import Render
 from shoal.report import svg
 from shoal.studio import theme
-from shoal.studio.dials import dials, form, words_of
+from shoal.studio.goal_settings import describe_component, draw_form, draw_settings, list_form_fields
 from shoal.studio.page import Page
-from shoal.studio.presets import PRESETS, Preset
-from shoal.studio.state import Chosen, Goal, Now, Workspace
+from shoal.studio.presets import PRESETS, GoalPreset
+from shoal.studio.state import ComponentSettings, CurrentMeasures, GoalSettings, StudioWorkspace
 from shoal.studio.steps.describe import count_now
+from shoal.studio.uploader import draw_uploader
 
 _SHORT = ("k", "distinct-l", "t")  # models that have a sentence of their own
 _SIZES = (2, 3, 5, 11, 20, 50)
 
 
-def show(page: Page) -> None:
+def draw_step(page: Page) -> None:
     """Draw the step."""
     workspace = page.workspace
-    theme.heading("Choose a goal", "How well should people be hidden? More hiding costs more detail.")
+    theme.draw_heading("Choose a goal", "How well should people be hidden? More hiding costs more detail.")
     if workspace.goal.preset:  # the columns may have changed since it was taken
-        _take(workspace, PRESETS[workspace.goal.preset])
-    presets = ui.refreshable(lambda: _presets(page))
+        _apply_preset(workspace, PRESETS[workspace.goal.preset])
+    presets = ui.refreshable(lambda: _draw_presets(page))
     presets()
     with theme.box("two"):
-        _tuned(page)
-        has_now = ui.refreshable(lambda: _has_now(workspace))
+        _draw_usual_settings(page)
+        has_now = ui.refreshable(lambda: _draw_current_measures(workspace))
         with theme.card("What the table has now", "Without any protection, by the columns you marked."):
             has_now()
-    _advanced(page)
-    verdict = ui.refreshable(lambda: _verdict(page))
+    _draw_advanced(page)
+    verdict = ui.refreshable(lambda: _draw_verdict(page))
     verdict()
 
-    def counted() -> None:
+    # Neither redraws the inputs, which would lose the cursor.
+    def redraw_counts() -> None:
         presets.refresh()
         has_now.refresh()
 
-    def changed() -> None:
+    def redraw_verdict() -> None:
         presets.refresh()
         verdict.refresh()
 
-    page.on_counted, page.on_change = counted, changed
+    page.on_counted, page.on_change = redraw_counts, redraw_verdict
 
 
-def _verdict(page: Page) -> None:
+def _draw_verdict(page: Page) -> None:
     """Whether this can be run."""
-    problem = _problem(page.workspace)
+    problem = _find_problem(page.workspace)
     if problem:
         theme.note(problem, "warn")
-    theme.forward("describe", "On to the run", "run", not problem)
+    theme.draw_step_buttons("describe", "On to the run", "run", not problem)
 
 
-def _problem(workspace: Workspace) -> str:
+def _find_problem(workspace: StudioWorkspace) -> str:
     """What is wrong with the goal; empty if nothing is."""
     try:
-        workspace.recipe()
+        workspace.build_recipe()
     except ShoalError as error:
         return f"{str(error)[:1].upper()}{str(error)[1:]}"
     return ""
@@ -74,19 +75,19 @@ def _problem(workspace: Workspace) -> str:
 # Presets.
 
 
-def _take(workspace: Workspace, preset: Preset) -> None:
-    models = preset.models(bool(workspace.of_role("sensitive")))
+def _apply_preset(workspace: StudioWorkspace, preset: GoalPreset) -> None:
+    models = preset.build_models(bool(workspace.of_role("sensitive")))
     workspace.goal = replace(workspace.goal, preset=preset.key, models=models)
 
 
-def _presets(page: Page) -> None:
-    now = page.workspace.known_now()
+def _draw_presets(page: Page) -> None:
+    now = page.workspace.get_current_measures()
     with theme.box("presets", role="group", aria_label="Goals"):
         for preset in PRESETS.values():
-            _preset(page, preset, now if isinstance(now, Now) else None)
+            _draw_preset(page, preset, now if isinstance(now, CurrentMeasures) else None)
 
 
-def _preset(page: Page, preset: Preset, now: Now | None) -> None:
+def _draw_preset(page: Page, preset: GoalPreset, now: CurrentMeasures | None) -> None:
     chosen = page.workspace.goal.preset == preset.key
     kind = f"preset {'chosen' if chosen else ''}"
     with theme.box(kind, "button", aria_pressed=str(chosen).lower(), data_key=preset.key) as made:
@@ -97,32 +98,40 @@ def _preset(page: Page, preset: Preset, now: Now | None) -> None:
         theme.text(preset.words, "words", "span")
         theme.text(preset.why, "why", "span")
         if now is not None:
-            theme.text(f"Now {theme.percent(now.below(preset.k))} are in smaller groups", "now", "span")
+            theme.text(
+                f"Now {theme.format_percent(now.compute_share_below(preset.k))} are in smaller groups",
+                "now",
+                "span",
+            )
 
-    def take() -> None:
-        _take(page.workspace, preset)
-        page.changed()
+    def choose_preset() -> None:
+        _apply_preset(page.workspace, preset)
+        page.mark_changed()
 
-    made.on("click", take)
+    made.on("click", choose_preset)
 
 
 # The usual dials, as sentences.
 
 
-def _tuned(page: Page) -> None:
+def _draw_usual_settings(page: Page) -> None:
     workspace = page.workspace
     sensitive = workspace.of_role("sensitive")
     named = " and ".join(sensitive)
     with theme.card("In your own numbers", "The goal that you chose above, to be changed as you like."):
         with theme.box("sentences"):
-            _sentence(_number(page, "k", "k"), "people at least look alike in every group")
+            _draw_sentence(_make_number_input(page, "k", "k"), "people at least look alike in every group")
             if sensitive:
-                _sentence(
-                    _number(page, "distinct-l", "l"), f"different values of {named} at least in every group"
+                _draw_sentence(
+                    _make_number_input(page, "distinct-l", "l"),
+                    f"distinct values of {named} at least in every group",
                 )
                 far = "away at most from the mix of the whole table: 0 is the same mix, 1 is any"
-                _sentence(_number(page, "t", "t"), f"{far}, for {named}")
-            _sentence(_suppress(page), "percent of the rows may be left out where they stand in the way")
+                _draw_sentence(_make_number_input(page, "t", "t"), f"{far}, for {named}")
+            _draw_sentence(
+                _make_suppress_input(page), "percent of the rows may be left out where they stand in the way"
+            )
+        _draw_strict_switch(page)
         if not sensitive:
             theme.text(
                 "No column is sensitive, so that nothing is asked of what a group has in common.",
@@ -130,58 +139,74 @@ def _tuned(page: Page) -> None:
             )
 
 
-def _sentence(control: ui.number, words: str) -> None:
+def _draw_strict_switch(page: Page) -> None:
+    """Whether the goal is enough, or what all columns give away together counts as well."""
+
+    def set_strict(event: events.ValueChangeEventArguments[bool | None]) -> None:
+        _store_goal(page, replace(page.workspace.goal, strict=bool(event.value)))
+
+    ui.switch(
+        "Release nothing while all columns together give people away",
+        value=page.workspace.goal.strict,
+        on_change=set_strict,
+    ).tooltip("A run then fails if it has a severe finding that nobody accepted")
+
+
+def _draw_sentence(control: ui.number, words: str) -> None:
     with theme.box("sentence") as line:
         control.move(line)
+        # The words after an input are its label, which screen readers need to be told.
         control.props["for"] = f"input-{control.id}"
         theme.text(words, "", "label", for_=f"input-{control.id}")
 
 
-def _number(page: Page, model: str, parameter: str) -> ui.number:
+def _make_number_input(page: Page, model: str, parameter: str) -> ui.number:
     """An input for the only parameter of a model; empty where the model is not asked for."""
     goal = page.workspace.goal
     value = next((each.values.get(parameter) for each in goal.models if each.name == model), None)
+    # t is a distance from 0 to 1. The others are counts, and less than 2 asks for nothing.
     low, jump = (0, 0.05) if model == "t" else (2, 1)
 
-    def change(event: events.ValueChangeEventArguments[float | None]) -> None:
+    def set_number(event: events.ValueChangeEventArguments[float | None]) -> None:
         number = event.value if model == "t" or event.value is None else int(event.value)
-        _set(page, _with(page.workspace.goal, model, parameter, number))
+        _store_goal(page, _set_parameter(page.workspace.goal, model, parameter, number))
 
-    return ui.number(value=value, min=low, step=jump, placeholder="not asked", on_change=change).props(
+    return ui.number(value=value, min=low, step=jump, placeholder="not asked", on_change=set_number).props(
         "outlined dense debounce=250"
     )
 
 
-def _with(goal: Goal, model: str, parameter: str, value: float | None) -> Goal:
+def _set_parameter(goal: GoalSettings, model: str, parameter: str, value: float | None) -> GoalSettings:
     """The goal with a model's parameter set, or without the model."""
     others = [each for each in goal.models if each.name != model]
-    made = [] if value is None else [Chosen(model, {parameter: value})]
+    made = [] if value is None else [ComponentSettings(model, {parameter: value})]
+    # In the order of the sentences, whichever was typed first: the same goal, the same recipe.
     place = {name: at for at, name in enumerate(_SHORT)}
     models = sorted([*others, *made], key=lambda each: place.get(each.name, len(place)))
-    return replace(goal, models=tuple(models), preset="")
+    return replace(goal, models=tuple(models), preset="")  # no longer the preset as it was
 
 
-def _suppress(page: Page) -> ui.number:
-    def change(event: events.ValueChangeEventArguments[float | None]) -> None:
-        _set(page, replace(page.workspace.goal, suppress=(event.value or 0) / 100))
+def _make_suppress_input(page: Page) -> ui.number:
+    def set_suppress(event: events.ValueChangeEventArguments[float | None]) -> None:
+        _store_goal(page, replace(page.workspace.goal, suppress=(event.value or 0) / 100))
 
-    value = 100 * page.workspace.goal.suppress
-    return ui.number(value=value, min=0, max=100, step=1, on_change=change).props(
+    value = 100 * page.workspace.goal.suppress  # percent on the page, a share in the recipe
+    return ui.number(value=value, min=0, max=100, step=1, on_change=set_suppress).props(
         "outlined dense debounce=250"
     )
 
 
-def _set(page: Page, goal: Goal) -> None:
+def _store_goal(page: Page, goal: GoalSettings) -> None:
     """Change the goal without drawing everything anew, which would take the cursor away."""
     page.workspace.goal = goal
-    page.changed(redraw=False)
+    page.mark_changed(redraw=False)
 
 
 # What the table has now.
 
 
-def _has_now(workspace: Workspace) -> None:
-    now = workspace.known_now()
+def _draw_current_measures(workspace: StudioWorkspace) -> None:
+    now = workspace.get_current_measures()
     if now is None:
         theme.text("Counting", "soft", role="status")
         count_now(workspace)
@@ -190,21 +215,24 @@ def _has_now(workspace: Workspace) -> None:
         theme.note(now, "bad")
         return
     found = now.measures
-    theme.tiles(
+    theme.draw_tiles(
         [
             (f"{found.k:,}", "is the size of the smallest group"),
-            (theme.percent(found.uniqueness), "stand alone"),
-            (theme.percent(found.average_risk), "are found by somebody who guesses for all"),
+            (theme.format_percent(found.uniqueness), "stand alone"),
+            (theme.format_percent(found.average_risk), "are found by somebody who guesses for all"),
         ]
     )
-    lines = [svg.Bar(f"under {k}", (now.below(k),), theme.percent(now.below(k))) for k in _SIZES]
+    lines = [
+        svg.Bar(f"under {k}", (now.compute_share_below(k),), theme.format_percent(now.compute_share_below(k)))
+        for k in _SIZES
+    ]
     theme.text("People in groups that are smaller than", "small strong")
-    theme.drawing(svg.bars("People in small groups", lines, ["before"]))
+    theme.draw_chart(svg.draw_bars("People in small groups", lines, ["before"]))
     for name, each in found.sensitive.items():
-        theme.text(f"{name}: {_diversity(each.distinct_l)}.", "small soft")
+        theme.text(f"{name}: {_describe_diversity(each.distinct_l)}.", "small soft")
 
 
-def _diversity(least: int) -> str:
+def _describe_diversity(least: int) -> str:
     return (
         "some group shares one value, so that all of it is known"
         if least == 1
@@ -215,21 +243,21 @@ def _diversity(least: int) -> str:
 # Everything else.
 
 
-def _advanced(page: Page) -> None:
+def _draw_advanced(page: Page) -> None:
     with ui.expansion("Advanced: models, algorithm and every parameter", icon="tune").classes(
         "card advanced"
     ) as made:
         made.props("header-class=strong")
-        made.value = page.workspace.unfolded
+        made.value = page.workspace.unfolded  # or every redraw would fold it
         made.on_value_change(lambda event: setattr(page.workspace, "unfolded", bool(event.value)))
-        _models(page)
+        _draw_models(page)
         ui.separator()
-        _algorithm(page)
+        _draw_algorithm(page)
         ui.separator()
-        _rest(page)
+        _draw_other_settings(page)
 
 
-def _models(page: Page) -> None:
+def _draw_models(page: Page) -> None:
     workspace = page.workspace
     theme.text("Privacy models", "", "h3")
     theme.text("All of them must hold together.", "soft small")
@@ -238,112 +266,97 @@ def _models(page: Page) -> None:
         with theme.box("dial-card"):
             with theme.box("rowed spread"):
                 theme.text(chosen.name, "strong mono")
-                theme.button("Remove", _removing(page, at), "flat", icon="close")
-            theme.text(words_of(MODELS[chosen.name]), "soft small")
-            form(MODELS[chosen.name], chosen.values, _changing(page, at), known)
-            if "population" in (dial.name for dial in dials(MODELS[chosen.name])):
-                _population(page, at)
-    add = ui.select(list(MODELS), label="Add a model", on_change=lambda event: _add(page, event.value))
+                theme.button("Remove", _make_remover(page, at), "flat", icon="close")
+            theme.text(describe_component(MODELS[chosen.name]), "soft small")
+            draw_form(MODELS[chosen.name], chosen.values, _make_changer(page, at), known)
+            if "population" in (dial.name for dial in list_form_fields(MODELS[chosen.name])):
+                _draw_population_upload(page, at)
+    add = ui.select(list(MODELS), label="Add a model", on_change=lambda event: _add_model(page, event.value))
     add.props("outlined dense options-dense").style("min-width: 240px; max-width: 320px")
 
 
-def _population(page: Page, at: int) -> None:
+def _draw_population_upload(page: Page, at: int) -> None:
     """A place for the table of everybody: a run reads what was uploaded, and no other file."""
+    workspace = page.workspace
 
-    async def uploaded(event: events.UploadEventArguments) -> None:
-        path = page.workspace.place(event.file.name)
-        await event.file.save(path)
-        page.workspace.others[path.name] = path
-        _changing(page, at)({**page.workspace.goal.models[at].values, "population": path.name})
-        page.changed()
+    async def add_population(path: Path) -> None:
+        workspace.add_table(path)
+        _make_changer(page, at)({**workspace.goal.models[at].values, "population": path.name})
+        page.mark_changed()
 
-    ui.upload(label="Table of the population", auto_upload=True, max_files=1, on_upload=uploaded).props(
-        "flat bordered"
-    ).classes("drop")
+    made = draw_uploader(workspace, add_population, "Table of the population", name=workspace.name_of_other)
+    made.props("bordered")
 
 
-def _removing(page: Page, at: int) -> Callable[[], None]:
-    def remove() -> None:
+def _make_remover(page: Page, at: int) -> Callable[[], None]:
+    def remove_model() -> None:
         goal = page.workspace.goal
         models = tuple(each for i, each in enumerate(goal.models) if i != at)
         page.workspace.goal = replace(goal, models=models, preset="")
-        page.changed()
+        page.mark_changed()
 
-    return remove
+    return remove_model
 
 
-def _changing(page: Page, at: int) -> Callable[[dict[str, Any]], None]:
-    def change(values: dict[str, Any]) -> None:
+def _make_changer(page: Page, at: int) -> Callable[[dict[str, Any]], None]:
+    def change_model(values: dict[str, Any]) -> None:
         goal = page.workspace.goal
         models = [*goal.models]
         models[at] = replace(models[at], values=values)
-        _set(page, replace(goal, models=tuple(models), preset=""))
+        _store_goal(page, replace(goal, models=tuple(models), preset=""))
 
-    return change
+    return change_model
 
 
-def _add(page: Page, name: str | None) -> None:
+def _add_model(page: Page, name: str | None) -> None:
     if name:
         goal = page.workspace.goal
-        page.workspace.goal = replace(goal, models=(*goal.models, Chosen(name)), preset="")
-        page.changed()
+        page.workspace.goal = replace(goal, models=(*goal.models, ComponentSettings(name)), preset="")
+        page.mark_changed()
 
 
-def _algorithm(page: Page) -> None:
+def _draw_algorithm(page: Page) -> None:
     goal = page.workspace.goal
     theme.text("Algorithm", "", "h3")
 
-    def take(event: events.ValueChangeEventArguments[str]) -> None:
-        page.workspace.goal = replace(page.workspace.goal, algorithm=Chosen(event.value))
-        page.changed()
+    def choose_algorithm(event: events.ValueChangeEventArguments[str]) -> None:
+        # Without values: the parameters of another algorithm do not fit.
+        page.workspace.goal = replace(page.workspace.goal, algorithm=ComponentSettings(event.value))
+        page.mark_changed()
 
-    def change(values: dict[str, Any]) -> None:
-        _set(page, replace(page.workspace.goal, algorithm=Chosen(goal.algorithm.name, values)))
+    def change_parameters(values: dict[str, Any]) -> None:
+        _store_goal(
+            page, replace(page.workspace.goal, algorithm=ComponentSettings(goal.algorithm.name, values))
+        )
 
-    made = ui.select(list(ALGORITHMS), label="Algorithm", value=goal.algorithm.name, on_change=take)
+    made = ui.select(
+        list(ALGORITHMS), label="Algorithm", value=goal.algorithm.name, on_change=choose_algorithm
+    )
     made.props("outlined dense options-dense aria-label=Algorithm").style(
         "min-width: 240px; max-width: 320px"
     )
-    theme.text(words_of(ALGORITHMS[goal.algorithm.name]), "soft small")
-    form(ALGORITHMS[goal.algorithm.name], goal.algorithm.values, change, {})
+    theme.text(describe_component(ALGORITHMS[goal.algorithm.name]), "soft small")
+    draw_form(ALGORITHMS[goal.algorithm.name], goal.algorithm.values, change_parameters, {})
 
 
-def _rest(page: Page) -> None:
+def _draw_other_settings(page: Page) -> None:
     goal = page.workspace.goal
     theme.text("Measure and release", "", "h3")
 
-    def turning(name: str) -> Callable[[events.ValueChangeEventArguments[Any]], None]:
-        def turn(event: events.ValueChangeEventArguments[Any]) -> None:
-            value: Any = int(event.value or 0) if name == "seed" else event.value
-            changed: dict[str, Any] = {name: value}
-            _set(page, replace(page.workspace.goal, **changed))
+    def change_setting(name: str, value: Any) -> None:
+        _store_goal(page, page.workspace.goal.change_form(**{name: value}))
 
-        return turn
-
-    with theme.box("dials"):
-        for name, options, label in (
-            ("loss", list(LOSSES), "Loss that is kept small"),
-            ("missing", list(get_args(Missing)), "A missing value is"),
-            ("render", list(get_args(Render)), "Released values are written as"),
-        ):
-            made = ui.select(options, label=label, value=getattr(goal, name), on_change=turning(name))
-            made.props("outlined dense options-dense")
-        ui.number("Seed", value=goal.seed, min=0, step=1, on_change=turning("seed")).props("outlined dense")
-        ui.switch(
-            "Neutralise cells that a spreadsheet would run",
-            value=goal.safe_csv,
-            on_change=turning("safe_csv"),
-        )
+    draw_settings(goal.form, change_setting, {"loss": list(LOSSES)})
     theme.text("How much each column matters", "small strong")
     with theme.box("dials"):
         for name in page.workspace.of_role("quasi"):
-            _weight(page, name)
+            _draw_weight(page, name)
 
 
-def _weight(page: Page, name: str) -> None:
-    def change(event: events.ValueChangeEventArguments[float | None]) -> None:
-        page.workspace.choose(name, weight=1.0 if event.value is None else event.value)
-        page.changed(redraw=False)
+def _draw_weight(page: Page, name: str) -> None:
+    def set_weight(event: events.ValueChangeEventArguments[float | None]) -> None:
+        page.workspace.change_choice(name, weight=1.0 if event.value is None else event.value)
+        page.mark_changed(redraw=False)
 
     value = page.workspace.choices[name].weight
-    ui.number(name, value=value, step=0.5, on_change=change).props("outlined dense debounce=250")
+    ui.number(name, value=value, step=0.5, on_change=set_weight).props("outlined dense debounce=250")

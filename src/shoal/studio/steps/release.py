@@ -7,81 +7,111 @@ from urllib.parse import quote
 
 from nicegui import events, ui
 
-from shoal.equivalent import command_line, python_snippet
+from shoal.recipes.equivalent import command_line, python_snippet
+from shoal.report.prose import capitalize_sentence
 from shoal.studio import theme
+from shoal.studio.findings import build_headline, show_findings
 from shoal.studio.page import Page
 from shoal.studio.running import Run
-from shoal.studio.steps.run import settings
+from shoal.studio.steps.run import describe_settings
 
 _ABOUT = {
     ".csv": "the release as text, for every program",
     ".tsv": "the release as text, for every program",
     ".parquet": "the release with types, for large tables",
     ".html": "the report: what was promised, found and lost",
-    ".toml": "the recipe: the same bytes again, anywhere",
+    ".toml": "the recipe: what was done, to do it again",
     ".zip": "the hierarchies, one file each",
 }
 
 
-def show(page: Page) -> None:
+def draw_step(page: Page) -> None:
     """Draw the step."""
-    workspace, run = page.workspace, page.workspace.run()
+    workspace, run = page.workspace, page.workspace.find_run()
     assert run is not None
-    theme.heading(
+    theme.draw_heading(
         "Release", "The table to give away, checked as an outsider would, and how to make it again."
     )
     done = {
-        each.number: f"Run {each.number}: {settings(each.recipe)}"
+        each.number: f"Run {each.number}: {describe_settings(each.recipe)}"
         for each in workspace.runs
         if each.state == "done"
     }
     if len(done) > 1:
 
-        def take(event: events.ValueChangeEventArguments[int]) -> None:
+        def choose_run(event: events.ValueChangeEventArguments[int]) -> None:
             workspace.shown = event.value
-            page.changed()
+            page.mark_changed()
 
-        chosen = ui.select(done, label="Which run", value=run.number, on_change=take).props(
+        chosen = ui.select(done, label="Which run", value=run.number, on_change=choose_run).props(
             "outlined dense options-dense"
         )
         chosen.style("margin-bottom: 18px")
-    _verified(page, run)
-    _files(run)
-    _again(run)
-    theme.forward("explore", "Try another goal", "goal", True)
+    _draw_verification(page, run)
+    if run.verified:
+        with theme.card("What the release as a whole gives away", _WHOLE):
+            show_findings(page, run)
+    _draw_files(run)
+    _draw_reproduction(run)
+    theme.draw_step_buttons("explore", "Try another goal", "goal", True)
 
 
-def _verified(page: Page, run: Run) -> None:
+def _draw_verification(page: Page, run: Run) -> None:
     """What a count of the files found, not what the run promised."""
     with theme.card("Is it safe to give away?"):
         if not run.verified:
             with theme.box("rowed"):
                 ui.spinner(size="22px")
                 theme.text("Counting again in the files", "soft", role="status")
+            # Only when this step is shown: to read large files again takes a while.
             ui.timer(
                 0.05,
-                lambda: page.workspace.once(f"verify {run.number}", run.verify, lambda _: None),
+                lambda: page.workspace.run_once(f"verify {run.number}", run.verify_files, lambda _: None),
                 once=True,
             )
             return
-        held = all(each.holds for each in run.verified.values())
-        files = " and ".join(run.verified)
-        if held:
-            theme.note(f"Every promise holds: counted again in {files}.", "good")
-        else:
-            theme.note(
-                f"Not every promise holds in {files}: do not give it away, and please report this.", "bad"
-            )
+        _draw_headline(run)
+        # The figures of one file for all formats; the headline says whether all of them hold.
         found = next(iter(run.verified.values()))
-        theme.table(
+        # No tick beside a severe finding, whatever somebody decided about it.
+        is_calm = all(finding.severity != "high" for finding in run.findings)
+        holds = "✓ holds" if is_calm else "holds"
+        theme.draw_table(
             ("promised", "found", ""),
             [
-                (_asked(m.name, m.asked), _achieved(m.achieved), "✓ holds" if m.holds else "✗ does not hold")
+                (
+                    _format_asked(m.name, m.asked),
+                    _format_achieved(m.achieved),
+                    holds if m.holds else "✗ does not hold",
+                )
                 for m in found.models
             ],
         )
+        for note in found.notes:
+            theme.text(f"{capitalize_sentence(note)}.", "soft small").style("margin-top: 10px")
         theme.text(_NOT, "soft small").style("margin-top: 10px")
 
+
+def _draw_headline(run: Run) -> None:
+    """Whether the release can be given away, in a sentence."""
+    told, files = build_headline(run), " and ".join(run.verified)
+    counted = f"Every promise holds: counted again in {files}."
+    if any(file.notes for file in run.verified.values()):
+        counted = f"Every promise held when the run counted people in {files}. Here rows were counted again."
+    if told.kind == "good":
+        theme.note(counted, "good")
+    elif told.kind == "decided":
+        theme.note(f"{counted} What it gives away as a whole was accepted: see below.")
+    elif told.kind == "warn":
+        theme.note(f"{told.text}. Read the findings below before you give the files away.", "warn")
+    else:
+        theme.note(f"Not every promise holds in {files}: do not give it away, and please report this.", "bad")
+
+
+_WHOLE = (
+    "A goal is about the recognisable columns. Anyone who has the release sees all columns, and the order of "
+    "its rows."
+)
 
 _NOT = (
     "This holds for the columns you marked as recognisable. It does not protect from somebody who knows more "
@@ -89,25 +119,28 @@ _NOT = (
 )
 
 
-def _asked(name: str, asked: dict[str, object]) -> str:
-    return f"{name}: " + ", ".join(f"{key} = {value}" for key, value in asked.items())
+def _format_asked(name: str, asked: dict[str, object]) -> str:
+    # The path of a population is one within the studio; people know its name.
+    told = {key: Path(str(value)).name if key == "population" else value for key, value in asked.items()}
+    return f"{name}: " + ", ".join(f"{key} = {value}" for key, value in told.items())
 
 
-def _achieved(achieved: object) -> str:
+def _format_achieved(achieved: object) -> str:
     if isinstance(achieved, dict):
         return ", ".join(f"{name} = {value:.4g}" for name, value in achieved.items())
     return f"{achieved:.4g}" if isinstance(achieved, float) else str(achieved)
 
 
-def _files(run: Run) -> None:
+def _draw_files(run: Run) -> None:
     with theme.card("Files"), theme.box("files"):
-        for name, path in run.files().items():
+        for name, path in run.list_files().items():
             with theme.box("file"):
                 ui.icon("description").props("aria-hidden=true")
                 with theme.box():
                     theme.text(name, "strong")
-                    theme.text(f"{_size(path)}; {_ABOUT[path.suffix]}", "soft small")
-                link = f"/download/{run.number}/{quote(name)}"
+                    theme.text(f"{_format_size(path)}; {_ABOUT[path.suffix]}", "soft small")
+                # Relative: the key stands before it, and only the guard knows the key.
+                link = f"download/{run.number}/{quote(name)}"
                 if path.suffix == ".html":
                     theme.text("Look", "link-button", "a", href=f"{link}?look=1", target="_blank")
                 theme.text(
@@ -115,19 +148,24 @@ def _files(run: Run) -> None:
                 )
 
 
-def _size(path: Path) -> str:
+def _format_size(path: Path) -> str:
     size = path.stat().st_size
     return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{max(size / 1e3, 0.1):,.1f} kB"
 
 
-def _again(run: Run) -> None:
+def _draw_reproduction(run: Run) -> None:
     recipe = run.recipe
-    with theme.card("Make it again", f"In a folder with {recipe.input}. All three give the same bytes."):
+    same = (
+        "Another run draws another sample, and if both are released, they add up."
+        if recipe.uses_safepub
+        else "All three give the same bytes."
+    )
+    with theme.card("Make it again", f"In a folder with {recipe.input}. {same}"):
         if recipe.trees:
             theme.note(
                 "The hierarchies are in the recipe; the other two read them from hierarchies.zip, unpacked."
             )
         with theme.box("stacked"):
-            theme.code("shoal run recipe.toml", "With the recipe")
-            theme.code(command_line(recipe), "On the command line")
-            theme.code(python_snippet(recipe), "In Python")
+            theme.draw_code("shoal run recipe.toml", "With the recipe")
+            theme.draw_code(command_line(recipe), "On the command line")
+            theme.draw_code(python_snippet(recipe), "In Python")

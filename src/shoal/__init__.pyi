@@ -1,0 +1,59 @@
+"""The public names of Shoal and where they are defined; ``__init__.py`` loads them when first used."""
+
+from shoal import errors as errors
+from shoal import learn as learn
+from shoal import spark as spark
+from shoal.algorithms.auto import Auto as Auto
+from shoal.algorithms.cluster import Cluster as Cluster
+from shoal.algorithms.datafly import Datafly as Datafly
+from shoal.algorithms.genetic import Genetic as Genetic
+from shoal.algorithms.hilbert import Hilbert as Hilbert
+from shoal.algorithms.lattice import Lattice as Lattice
+from shoal.algorithms.microaggregate import Microaggregate as Microaggregate
+from shoal.algorithms.mingen import MinGen as MinGen
+from shoal.algorithms.mondrian import Mondrian as Mondrian
+from shoal.algorithms.peel import Peel as Peel
+from shoal.algorithms.refine import Refine as Refine
+from shoal.algorithms.safepub import SafePubScheme as SafePubScheme
+from shoal.algorithms.samarati import Samarati as Samarati
+from shoal.algorithms.tree import TreeGuided as TreeGuided
+from shoal.assessment.attacks import Attacks as Attacks
+from shoal.assessment.attacks import attack as attack
+from shoal.assessment.comparisons import Comparison as Comparison
+from shoal.assessment.comparisons import compare as compare
+from shoal.assessment.risks import Risk as Risk
+from shoal.assessment.risks import Suggestion as Suggestion
+from shoal.assessment.risks import risk as risk
+from shoal.assessment.risks import suggest as suggest
+from shoal.codespace.building import build_hierarchy as build_hierarchy
+from shoal.engines.api import anonymize as anonymize
+from shoal.engines.api import measure as measure
+from shoal.engines.api import run as run
+from shoal.engines.api import verify as verify
+from shoal.engines.release import Release as Release
+from shoal.privacy import AlphaK as AlphaK
+from shoal.privacy import AverageRisk as AverageRisk
+from shoal.privacy import BasicBeta as BasicBeta
+from shoal.privacy import DeltaDisclosure as DeltaDisclosure
+from shoal.privacy import DeltaPresence as DeltaPresence
+from shoal.privacy import DistinctL as DistinctL
+from shoal.privacy import EnhancedBeta as EnhancedBeta
+from shoal.privacy import EntropyL as EntropyL
+from shoal.privacy import KAnonymity as KAnonymity
+from shoal.privacy import KMap as KMap
+from shoal.privacy import MaxRisk as MaxRisk
+from shoal.privacy import Measures as Measures
+from shoal.privacy import PSensitive as PSensitive
+from shoal.privacy import RecursiveCL as RecursiveCL
+from shoal.privacy import SafePub as SafePub
+from shoal.privacy import TCloseness as TCloseness
+from shoal.privacy import Uniqueness as Uniqueness
+from shoal.recipes.recipe import Recipe as Recipe
+from shoal.recipes.saved_recoding import SavedRecoding as SavedRecoding
+from shoal.report import Report as Report
+from shoal.table.hierarchies import Hierarchy as Hierarchy
+from shoal.table.samples import sample as sample
+from shoal.verification.verifier import Verification as Verification
+
+__version__: str
+__all__: list[str]

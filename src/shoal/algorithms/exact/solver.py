@@ -1,0 +1,154 @@
+"""Linear and integer programmes, solved by HiGHS through scipy."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from threading import Thread
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.algorithms.exact.budget import Budget
+from shoal.support.progress import SearchFigures
+from shoal.table.formats import import_optional
+
+Floats = NDArray[np.float64]
+
+_OUT_OF_TIME = 1  # as scipy's linprog says it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Programme:
+    """Minimise ``cost @ x`` with ``low <= rows @ x <= high`` and ``0 <= x <= upper``."""
+
+    cost: Floats
+    rows: Any
+    """A sparse matrix of scipy."""
+    low: Floats
+    high: Floats
+    upper: Floats
+    whole: NDArray[np.bool_]
+    """Which variables are integers."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """What the solver found and proved."""
+
+    x: Floats | None
+    bound: float
+    nodes: int
+    proved: bool
+    """Whether ``x`` is optimal, or it is certain that there is none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relaxation:
+    """The optimum without integrality: its value, the prices of the rows and the reduced costs."""
+
+    value: float
+    price: Floats
+    reduced: Floats
+
+
+def solve_programme(programme: Programme, budget: Budget, known: SearchFigures) -> Answer:
+    """Solve with integers, within the budget.
+
+    Through scipy HiGHS says nothing before it ends: until then what was ``known`` before is told.
+    """
+    optimize = import_optional("scipy.optimize", "shoal[scipy]")
+
+    options: dict[str, Any] = {"mip_rel_gap": 0.0, "presolve": False}
+    if budget.seconds is not None:
+        options["time_limit"] = max(budget.seconds_left, 0.01)
+    if budget.iterations is not None:
+        options["node_limit"] = budget.nodes_left
+    result = _run_in_thread(
+        lambda: optimize.milp(
+            programme.cost,
+            integrality=programme.whole.astype(np.int64),
+            bounds=optimize.Bounds(np.zeros(programme.cost.size), programme.upper),
+            constraints=optimize.LinearConstraint(programme.rows, programme.low, programme.high),
+            options=options,
+        ),
+        lambda: budget.report_progress("solving (HiGHS tells no bound yet)", known),
+    )
+    nodes = int(result.get("mip_node_count") or 0)
+    bound = result.get("mip_dual_bound")
+    budget.count_states(nodes)
+    return Answer(result.x, -np.inf if bound is None else float(bound), nodes, result.status in (0, 2))
+
+
+def relax_programme(programme: Programme, seconds: float = np.inf) -> Relaxation:
+    """Solve without integers; what the time does not suffice for is worth minus infinity."""
+    optimize = import_optional("scipy.optimize", "shoal[scipy]")
+    sparse = import_optional("scipy.sparse", "shoal[scipy]")
+
+    equal = programme.low == programme.high
+    above, under = ~equal & np.isfinite(programme.high), ~equal & np.isfinite(programme.low)
+    result = optimize.linprog(
+        programme.cost,
+        A_ub=sparse.vstack([programme.rows[above], -programme.rows[under]])
+        if (above | under).any()
+        else None,
+        b_ub=np.concatenate([programme.high[above], -programme.low[under]])
+        if (above | under).any()
+        else None,
+        A_eq=programme.rows[equal],
+        b_eq=programme.low[equal],
+        bounds=np.stack([np.zeros(programme.upper.size), programme.upper], axis=1),
+        method="highs",
+        options={"time_limit": max(seconds, 0.01)} if np.isfinite(seconds) else None,
+    )
+    if result.status == _OUT_OF_TIME:
+        return Relaxation(-np.inf, np.zeros(programme.low.size), np.zeros(programme.cost.size))
+    return Relaxation(float(result.fun), result.eqlin.marginals, result.lower.marginals)
+
+
+@contextmanager
+def _silence_output() -> Iterator[None]:
+    """Keep standard output clean: HiGHS now and then prints a line there that no option turns off."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:  # there is no standard output
+        yield
+        return
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, 1)
+        yield
+    finally:
+        with suppress(OSError, TypeError, AttributeError):  # what it printed is still in a buffer of C
+            ctypes.CDLL(None).fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(null)
+
+
+def _run_in_thread(work: Callable[[], Any], tell: Callable[[], None]) -> Any:
+    """Do the work in a thread, so that progress is told and an interrupt answered meanwhile."""
+    outcome: list[Any] = []
+
+    def run_work() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:  # carried over to the thread that waits
+            outcome.append(error)
+
+    thread = Thread(target=run_work, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        with _silence_output():
+            thread.join(0.1)
+        tell()
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]

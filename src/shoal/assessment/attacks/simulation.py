@@ -1,0 +1,195 @@
+"""Attack a release: all attacks, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from shoal.assessment.attacks.attack_data import AttackData
+from shoal.assessment.attacks.combinations import Combinations, count_combinations
+from shoal.assessment.attacks.kinds import ATTACKS, SimulatedAttacker
+from shoal.assessment.attacks.outcome import Outcome
+from shoal.assessment.attacks.rates import CONFIDENCE
+from shoal.engines import safepub
+from shoal.engines.api import Hierarchies, known_columns
+from shoal.engines.memory import run_in_memory
+from shoal.engines.prepare import known_to_all
+from shoal.engines.release import Release
+from shoal.errors import InputError, RecipeError
+from shoal.privacy.people import read_people
+from shoal.recipes.recipe import Recipe
+from shoal.support.progress import Progress, silent
+from shoal.table import Column, ColumnType, Origin, ReadOptions, Table, read_table
+
+
+@dataclass(frozen=True, slots=True)
+class Attacks:
+    """What came of all attacks on a release."""
+
+    rows: int
+    """Released rows."""
+    people: int
+    """People of the original who were attacked."""
+    control: int
+    """People of the control group who were attacked."""
+    seed: int
+    outcomes: tuple[Outcome, ...]
+    combinations: Combinations
+    """What can be read off the cells without any attack."""
+    columns: tuple[str, ...]
+    """Released columns that people are described by to single them out."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {
+            "rows": self.rows,
+            "people": self.people,
+            "control": self.control,
+            "seed": self.seed,
+            "confidence": CONFIDENCE,
+            "columns": list(self.columns),
+            "attacks": [outcome.to_dict() for outcome in self.outcomes],
+            "combinations": self.combinations.to_dict(),
+        }
+
+
+def attack(
+    release: object,
+    original: object,
+    *,
+    quasi: Sequence[str],
+    sensitive: Sequence[str] = (),
+    control: object = None,
+    columns: Sequence[str] | None = None,
+    hierarchies: Hierarchies = None,
+    types: Mapping[str, ColumnType] | None = None,
+    orders: Mapping[str, Sequence[str]] | None = None,
+    attacks: int = 1000,
+    seed: int = 0,
+    options: ReadOptions | None = None,
+    on_progress: Progress | None = None,
+) -> Attacks:
+    """Attack a release with what an attacker may know of people, and count how often that succeeds.
+
+    Parameters
+    ----------
+    release, original : path or frame
+        The release, and the table that it was made from.
+    quasi, sensitive : sequences of column names
+        What the attacker knows of people, and is after.
+    control : path or frame, optional
+        People like those of the original who are not in the release. What succeeds on them as well is no
+        leakage, but what the release is for.
+    columns : sequence of column names, optional
+        Released columns that people are described by to single them out: quasi-identifiers, sensitive and
+        plain ones alike. All that release, original and control group have under the same name, if not said.
+    hierarchies, types, orders
+        As for `anonymize`; the hierarchies whose nodes were released are needed to read them.
+    attacks : int
+        How many people of each table are attacked, at most.
+    on_progress : callable, optional
+        Called with what is being done and how much of it is (0 to 1).
+    """
+    options = options or ReadOptions()
+    people = read_table(original, options)
+    # All columns of the original: people may be described by any of them.
+    names = tuple(dict.fromkeys((*quasi, *sensitive, *people.names)))
+    return attack_tables(
+        read_table(release, options),
+        people,
+        None if control is None else read_table(control, options),
+        (tuple(quasi), tuple(sensitive)),
+        known_columns(names, hierarchies, types, orders),
+        attacks,
+        seed,
+        on_progress or silent,
+        columns,
+    )
+
+
+def attack_held_out(
+    recipe: Recipe,
+    original: Table,
+    share: float,
+    attacks: int = 1000,
+    seed: int = 0,
+    on_progress: Progress = silent,
+    described: Sequence[str] | None = None,
+) -> Attacks:
+    """Hold a share of the original back as control group, anonymize the rest by a recipe, and attack that."""
+    if not 0 < share < 1:
+        raise RecipeError(f"the share to hold out lies between 0 and 1, not {share:g}")
+    rng = np.random.default_rng(seed)
+    # People are held out with all of their rows: others of theirs would say much about them.
+    whose = read_people(original, recipe.person)
+    if whose is None:
+        whose = np.arange(original.rows)
+    people = int(whose.max(initial=-1)) + 1
+    order = rng.permutation(people)
+    held = round(share * people)
+    if not 0 < held < people:
+        what = "rows" if recipe.person is None else "people"
+        raise InputError(f"{original.origin}: {people} {what} are too few to hold {share:g} of them out")
+    # As if read from a file: both parts are polars frames, whatever came in.
+    origin = replace(original.origin, kind="path", native=None)
+    control, rest = (
+        # In the order of the original, as in a release of all of it.
+        replace(original, frame=original.frame[np.flatnonzero(np.isin(whose, part))], origin=origin)
+        for part in (order[:held], order[held:])
+    )
+    # No file is written, and a finding is no error: only the release is wanted.
+    made = _run_recipe(replace(recipe, output=None, strict=False), rest, on_progress)
+    release = Table(read_table(made.frame).frame, Origin("polars"), original.na)
+    columns = known_to_all(recipe, original.names, always=True)
+    roles = (recipe.quasi, recipe.sensitive)
+    return attack_tables(release, rest, control, roles, columns, attacks, seed, on_progress, described)
+
+
+def _run_recipe(recipe: Recipe, table: Table, on_progress: Progress) -> Release:
+    """Make a release of a table that has been read."""
+    if not recipe.uses_safepub:
+        return run_in_memory(recipe, table, on_progress)
+    # It draws from frames and files whose types are stated; for an attack they may be taken as read.
+    types: dict[str, ColumnType] = dict.fromkeys(recipe.quasi, "string")
+    return safepub.run_safepub(replace(recipe, types={**types, **recipe.types}), table.frame, on_progress)
+
+
+def attack_tables(
+    release: Table,
+    original: Table,
+    control: Table | None,
+    roles: tuple[Sequence[str], Sequence[str]],
+    columns: Mapping[str, Column],
+    attacks: int,
+    seed: int,
+    on_progress: Progress,
+    described: Sequence[str] | None = None,
+) -> Attacks:
+    """Attack tables that have been read; ``roles`` are the quasi-identifiers and the sensitive columns.
+
+    ``described`` are the columns that people are described by; all that the tables share, if None.
+    """
+    if attacks < 1:
+        raise RecipeError(f"the number of attacks must be 1 or more, not {attacks}")
+    rng = np.random.default_rng(seed)
+    on_progress("looking people up", 0.0)
+    data = AttackData.from_tables(release, original, control, *roles, columns, attacks, rng, described)
+    attacker = SimulatedAttacker.from_data(data, rng)
+    # One generator for all attacks, always in this order: a seed repeats the whole run.
+    outcomes: list[Outcome] = []
+    for number, (name, kind) in enumerate(ATTACKS.items()):
+        on_progress(name, number / len(ATTACKS))
+        outcomes += kind(attacker)
+    others = 0 if data.control is None else data.control.count
+    return Attacks(
+        release.rows,
+        data.members.count,
+        others,
+        seed,
+        tuple(outcomes),
+        count_combinations(data),
+        tuple(each.column.name for each in attacker.described),
+    )

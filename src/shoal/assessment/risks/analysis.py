@@ -1,0 +1,357 @@
+"""How dangerous a table is: class sizes, attackers, the population, columns, and common demands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.assessment.risks.attackers import (
+    THRESHOLDS,
+    Attacker,
+    check_thresholds,
+    estimate_journalist_risk,
+    measure_journalist_risk,
+    measure_prosecutor_risk,
+)
+from shoal.assessment.risks.personal import Role
+from shoal.assessment.risks.presets import Preset, check_presets
+from shoal.assessment.risks.roles import propose_role
+from shoal.assessment.risks.subsets import (
+    ColumnSet,
+    ColumnSets,
+    measure_added_columns,
+    measure_column_sets,
+)
+from shoal.assessment.risks.suggestion import suggest_for_table
+from shoal.assessment.risks.uniqueness import (
+    PopulationUniques,
+    check_fraction,
+    estimate_population_uniques,
+)
+from shoal.engines.api import Hierarchies, known_columns
+from shoal.errors import InputError, OutputError, RecipeError, quote, unknown
+from shoal.privacy import Counts, KMap, Measures, measure_classes, read_population
+from shoal.privacy.people import read_people
+from shoal.support.pickling import PartlyPickled
+from shoal.support.progress import Progress, silent
+from shoal.table import Column, ColumnType, ReadOptions, Table, read_table, write_table
+from shoal.verification.verifier import count_classes, row_classes
+
+_ROLES: tuple[Role, ...] = ("quasi", "sensitive", "identifier")
+CLASS_SIZE, RISK, POPULATION_RISK = "class_size", "prosecutor_risk", "journalist_risk"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Risk(PartlyPickled):
+    """How re-identifiable the rows of a table are."""
+
+    rows: int
+    classes: int
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    sizes: tuple[tuple[int, int], ...]
+    """Sizes of classes, and how many classes have each."""
+    unique_rows: int
+    prosecutor: Attacker
+    """Somebody who knows that a person is in the table."""
+    journalist: Attacker | None
+    """Somebody who does not; None where nothing is known of the population."""
+    marketer: float
+    """Share of rows that are re-identified by somebody who guesses for all of them, among the population
+    where it is known."""
+    known_by: Literal["table", "fraction"] | None
+    """How the population is known."""
+    uniques: PopulationUniques | None
+    """Estimated uniques of the population, where the sampling fraction is known."""
+    measures: Measures
+    """What every privacy model finds."""
+    sets: ColumnSets
+    """How columns, and sets of them, tell rows apart."""
+    added: tuple[tuple[str, ColumnSet], ...]
+    """Columns beyond the quasi-identifiers, and what becomes of these if one is known as well."""
+    presets: tuple[Preset, ...]
+    warnings: tuple[str, ...]
+    records: pl.DataFrame = field(repr=False)
+    """For each row the size of its class and its risks."""
+    table: Table = field(repr=False)
+    people: int | None = None
+    """How many people there are, where people are counted and not rows."""
+
+    @property
+    def smallest_class(self) -> int:
+        """Size of the smallest class."""
+        return self.sizes[0][0]
+
+    @property
+    def uniqueness(self) -> float:
+        """Share of rows that stand alone."""
+        return self.unique_rows / self.rows
+
+    def write(self, path: str | Path) -> None:
+        """Write the table with the risk of every row beside it, for its owner alone."""
+        if self.table.rows != self.rows:
+            raise OutputError("the table did not go along when its risk was pickled: write it before")
+        write_table(_append_risks(self.table, self.records), path, like=self.table.origin, private=True)
+
+    def _collect_kept_state(self) -> dict[str, Any]:
+        """What is kept when it is pickled or copied: its figures, not the rows that they are of."""
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {
+            "table": self.table.strip_values()
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON; without the risks of single rows."""
+        return {
+            "rows": self.rows,
+            "classes": self.classes,
+            "smallest_class": self.smallest_class,
+            "unique_rows": self.unique_rows,
+            "uniqueness": self.uniqueness,
+            "quasi": list(self.quasi),
+            "sensitive": list(self.sensitive),
+            "class_sizes": [{"size": size, "classes": many} for size, many in self.sizes],
+            "prosecutor": self.prosecutor.to_dict(),
+            "journalist": None if self.journalist is None else self.journalist.to_dict(),
+            "marketer": self.marketer,
+            "population": self.known_by,
+            "population_uniques": None if self.uniques is None else self.uniques.to_dict(),
+            "measures": self.measures.to_dict(),
+            "sets": self.sets.to_dict(),
+            "added": [{"column": name, **found.to_dict()} for name, found in self.added],
+            "presets": [each.to_dict() for each in self.presets],
+            "warnings": list(self.warnings),
+            **({} if self.people is None else {"people": self.people}),
+        }
+
+
+def risk(
+    source: object,
+    quasi: Sequence[str] | None = None,
+    sensitive: Sequence[str] = (),
+    *,
+    identifier: Sequence[str] = (),
+    population: object = None,
+    sampling_fraction: float | None = None,
+    thresholds: Sequence[float] = THRESHOLDS,
+    largest: int | None = None,
+    hierarchies: Hierarchies = None,
+    types: Mapping[str, ColumnType] | None = None,
+    orders: Mapping[str, Sequence[str]] | None = None,
+    options: ReadOptions | None = None,
+    on_progress: Progress | None = None,
+    person: str | None = None,
+) -> Risk:
+    """How re-identifiable the rows of a table are, raw or released.
+
+    Parameters
+    ----------
+    source : path or frame
+        The table.
+    quasi, sensitive : sequences of column names
+        What somebody could recognise a person by, and what nobody should learn. Without quasi-identifiers
+        the roles that `suggest` proposes are taken, which a warning says.
+    identifier : sequence of column names
+        Columns that are left out before the table is given away, and so do not count.
+    population : path or frame, optional
+        A table of everybody who could be in the table.
+    sampling_fraction : float, optional
+        Instead: which share of them is in the table.
+    thresholds : sequence of float
+        Risks above which rows are counted.
+    largest : int, optional
+        Sets of up to so many columns are looked at; 1 for single columns only.
+    hierarchies, types, orders : as in `shoal.verify`
+    person : str, optional
+        The column that says whose row it is, where people have several. Classes, attackers and models then
+        count people. How sets of columns tell rows apart is still counted by rows.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> people = pl.DataFrame({"age": [21, 21, 22, 30], "sex": ["f", "f", "m", "m"]})
+    >>> found = risk(people, ["age", "sex"])
+    >>> found.unique_rows, found.prosecutor.maximum, found.prosecutor.average
+    (2, 1.0, 0.75)
+    >>> found.records["prosecutor_risk"].to_list()
+    [0.5, 0.5, 1.0, 1.0]
+    """
+    options = options or ReadOptions()
+    if isinstance(quasi, str) or isinstance(sensitive, str) or isinstance(identifier, str):
+        raise RecipeError("quasi, sensitive and identifier are lists of column names, not one text")
+    names = (*(quasi or ()), *sensitive, *(() if person is None else (person,)))
+    # What is not counted may hold anything.
+    table = read_table(source, options, left_out=lambda every: [name for name in every if name not in names])
+    question = RiskQuestion(
+        tuple(quasi or ()),
+        tuple(sensitive),
+        tuple(identifier),
+        population,
+        sampling_fraction,
+        check_thresholds(thresholds),
+        largest,
+        known_columns(names, hierarchies, types, orders),
+        person,
+    )
+    return analyze_risk(table, question, options, on_progress or silent)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RiskQuestion:
+    """What is asked about a table."""
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...] = ()
+    identifier: tuple[str, ...] = ()
+    population: object = None
+    fraction: float | None = None
+    thresholds: tuple[float, ...] = THRESHOLDS
+    largest: int | None = None
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    person: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.person is not None and (self.population is not None or self.fraction is not None):
+            raise RecipeError("a population is compared with rows, not with people: give it or the person")
+        if self.population is not None and self.fraction is not None:
+            raise RecipeError("give the population as a table or as a sampling fraction, not both")
+        if self.fraction is not None:
+            check_fraction(self.fraction)
+        if self.largest is not None and self.largest < 1:
+            raise RecipeError(f"largest is a number of columns, at least 1, not {self.largest}")
+
+
+def analyze_risk(
+    table: Table, question: RiskQuestion, options: ReadOptions, on_progress: Progress = silent
+) -> Risk:
+    """`risk` for a table that has been read."""
+    for name in (*question.identifier, *(() if question.person is None else (question.person,))):
+        if name not in table.names:
+            raise InputError(f"{table.origin}: {unknown('column', name, table.names)}")
+    table.check_single_values((*question.quasi, *question.sensitive))
+    said: tuple[str, ...] = ()
+    if not question.quasi:
+        question, warning = _add_proposed_roles(table, question, options)
+        said = (warning,)
+    quasi = question.quasi
+    person = read_people(table, question.person)
+    counts, class_of = _count_with_population(table, question, options, person)
+    size = counts.size
+    by_class = _measure_risks(counts, question)
+    # Identifiers do not count: they are left out before the table is given away.
+    hidden = {*question.identifier, question.person, *table.flattened}
+    left = [name for name in table.names if name not in hidden]
+    sets = measure_column_sets(table, left, largest=question.largest, on_progress=on_progress)
+    columns = [propose_role(table, each) for each in sets.columns]
+    spread, many = np.unique(size, return_counts=True)
+    theirs = by_class.get(POPULATION_RISK)
+    mine = Attacker.from_class_risks(by_class[RISK], size, question.thresholds)
+    theirs_summed = None if theirs is None else Attacker.from_class_risks(theirs, size, question.thresholds)
+    return Risk(
+        rows=counts.rows,
+        classes=counts.classes,
+        quasi=quasi,
+        sensitive=question.sensitive,
+        sizes=tuple(zip(spread.tolist(), many.tolist(), strict=True)),
+        unique_rows=int((size if counts.rows_of is None else counts.rows_of)[size == 1].sum()),
+        prosecutor=mine,
+        journalist=theirs_summed,
+        # Without a population the guess is among the rows of the table.
+        marketer=(theirs_summed or mine).average,
+        known_by="table" if counts.fitting is not None else "fraction" if question.fraction else None,
+        uniques=estimate_population_uniques(size, question.fraction) if question.fraction else None,
+        measures=measure_classes(counts),
+        sets=sets,
+        added=_rank_further_columns(table, quasi, left),
+        presets=check_presets(table, columns, size),
+        warnings=(*said, *_list_warnings(table, counts, sets, quasi)),
+        # All rows of a class share its risk.
+        records=pl.DataFrame(
+            {CLASS_SIZE: size[class_of], **{name: risks[class_of] for name, risks in by_class.items()}}
+        ),
+        table=table,
+        people=np.unique(person).size if person is not None and counts.counts_people else None,
+    )
+
+
+def _add_proposed_roles(table: Table, asked: RiskQuestion, options: ReadOptions) -> tuple[RiskQuestion, str]:
+    """The same question with the roles that `suggest` proposes where nobody has named them, and a warning."""
+    found = suggest_for_table(table, options)
+    # Columns that were named keep their role, whatever is proposed.
+    taken = {*asked.sensitive, *asked.identifier}
+    roles = {
+        role: getattr(asked, role) or tuple(name for name in found.of_role(role) if name not in taken)
+        for role in _ROLES
+    }
+    if not roles["quasi"]:
+        raise RecipeError(
+            f"say which columns someone could recognise a person by, as --quasi {','.join(table.names[:2])}; "
+            f"none was found by its name or values among {quote(table.names, 20)}"
+        )
+    said = "; ".join(f"{role} {', '.join(names)}" for role, names in roles.items() if names)
+    named = replace(asked, quasi=roles["quasi"], sensitive=roles["sensitive"], identifier=roles["identifier"])
+    # With a population rows are compared, see `RiskQuestion`.
+    alone = asked.population is None and asked.fraction is None
+    if alone and asked.person is None and found.person not in (None, *taken):
+        named, said = replace(named, person=found.person), f"{said}; person {found.person}"
+    return named, f"roles that nobody named are those of 'shoal suggest': {said}"
+
+
+def _count_with_population(
+    table: Table, question: RiskQuestion, options: ReadOptions, person: NDArray[np.int64] | None
+) -> tuple[Counts, NDArray[np.int64]]:
+    people = None
+    if question.population is not None:
+        # Any k will do: the model is only how a population is read.
+        model = KMap(2, question.population)  # type: ignore[arg-type]
+        people = read_population([model], question.quasi, options)
+    counts = count_classes(table, question.quasi, question.sensitive, question.columns, people, person)
+    return counts, row_classes(table, question.quasi)
+
+
+def _measure_risks(counts: Counts, question: RiskQuestion) -> dict[str, NDArray[np.float64]]:
+    """The risk of the rows of each class, to everybody of whom enough is known."""
+    found = {RISK: measure_prosecutor_risk(counts.size)}
+    if counts.fitting is not None:
+        found[POPULATION_RISK] = measure_journalist_risk(counts.size, counts.fitting.rows)
+    elif question.fraction is not None:
+        found[POPULATION_RISK] = estimate_journalist_risk(counts.size, question.fraction)
+    return found
+
+
+def _rank_further_columns(
+    table: Table, quasi: Sequence[str], left: Sequence[str]
+) -> tuple[tuple[str, ColumnSet], ...]:
+    """The other columns, those first that would single out most."""
+    others = [name for name in left if name not in quasi]
+    if not others:
+        return ()
+    found = measure_added_columns(table, quasi, others)
+    return tuple(sorted(((name, found[name]) for name in others), key=lambda each: -each[1].unique_rows))
+
+
+def _list_warnings(table: Table, counts: Counts, sets: ColumnSets, quasi: Sequence[str]) -> Iterator[str]:
+    # In a table of one row every column is unique, which says nothing.
+    keys = [each.columns[0] for each in sets.columns if each.uniqueness == 1 and table.rows > 1]
+    if loose := [name for name in keys if name not in quasi]:
+        yield (
+            f"{quote(loose)} differs in every row and is no quasi-identifier here: if it is released, "
+            "anyone who knows it knows the row; name it --identifier if it is left out"
+        )
+    # Rows are people of the population, so that a class cannot have more of them than people.
+    if counts.fitting is not None and (short := counts.size > counts.fitting.rows).any():
+        yield (
+            f"{int(counts.size[short].sum()):,} rows are in classes that fewer people of the population fit "
+            "than there are rows: the population table does not hold everybody, so their class counts instead"
+        )
+
+
+def _append_risks(table: Table, records: pl.DataFrame) -> pl.DataFrame:
+    if taken := [name for name in records.columns if name in table.names]:
+        raise InputError(f"{table.origin} has columns called {quote(taken)} already: rename them first")
+    return pl.DataFrame([*table.frame.get_columns(), *records.get_columns()])

@@ -1,0 +1,115 @@
+"""Three kinds of attackers, and how often each is right about whose row it is.
+
+References
+----------
+K. El Emam, F. K. Dankar, "Protecting privacy using k-anonymity", JAMIA 15(5), 2008: prosecutor and
+journalist. F. K. Dankar, K. El Emam, "A method for evaluating marketer re-identification risk", EDBT
+Workshops 2010. N. Hoshino, "Applying Pitman's sampling formula to microdata disclosure risk assessment",
+Journal of Official Statistics 17(4), 2001, and L. Franconi, S. Polettini, "Individual risk estimation in
+mu-Argus", Privacy in Statistical Databases 2004: where only the sampling fraction is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.assessment.risks.uniqueness import fit_pitman
+from shoal.errors import RecipeError
+from shoal.support.arithmetic import expm1, log
+
+THRESHOLDS = (0.05, 0.09, 0.2, 0.33, 0.5)
+"""Risks above which rows are counted: classes of fewer than 20, 12, 5, 4 and 2 rows."""
+_TERMS = 64  # of a series whose terms then are below the accuracy of a float
+
+
+@dataclass(frozen=True, slots=True)
+class Attacker:
+    """What one kind of attacker achieves."""
+
+    maximum: float
+    """Risk of the row that is easiest to re-identify."""
+    average: float
+    """Mean risk of all rows: the share that is re-identified if all are guessed."""
+    above: tuple[tuple[float, float], ...]
+    """Thresholds, and the share of rows with a risk above each."""
+
+    @classmethod
+    def from_class_risks(
+        cls, risk: NDArray[np.float64], size: NDArray[np.integer], thresholds: Sequence[float]
+    ) -> Attacker:
+        """Sum up the risks of rows, given by class."""
+        rows = int(size.sum())
+        above = tuple((limit, float(size[risk > limit].sum() / rows)) for limit in thresholds)
+        return cls(float(risk.max()), float((risk * size).sum() / rows), above)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for JSON."""
+        return {
+            "maximum": self.maximum,
+            "average": self.average,
+            "above": [{"threshold": limit, "share": share} for limit, share in self.above],
+        }
+
+
+def measure_prosecutor_risk(size: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Risk of the rows of each class to somebody who knows that the person is in the table."""
+    return np.asarray(1 / size)
+
+
+def measure_journalist_risk(size: NDArray[np.integer], people: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Risk to somebody who does not know that: the guess is among the people who fit the class."""
+    # Everybody in the table belongs to the population, even if its table lacks them.
+    return np.asarray(1 / np.maximum(size, people))
+
+
+def estimate_journalist_risk(size: NDArray[np.integer], fraction: float) -> NDArray[np.float64]:
+    """The same where it is known only which share of the people is in the table.
+
+    The expected value of 1/F, where F is the number of people who fit. Given f of them in the table, F - f is
+    negative binomial with f - alpha, where alpha and theta are those of Pitman's model that fits the classes
+    best: with many unique rows, classes that are small in the table are small among the people, too. With
+    alpha = 0 and theta = 0 it would be the individual risk of mu-Argus, which overlooks that.
+    """
+    if fraction == 1:
+        return measure_prosecutor_risk(size)
+    spread, many = np.unique(size, return_counts=True)
+    rows = int(size.sum())
+    if spread[-1] == 1:
+        return np.ones(size.size)  # nothing speaks against everybody being unique
+    theta, alpha = fit_pitman(spread, many)
+    by_size = compute_expected_share(spread, alpha, (rows + theta) / (rows / fraction + theta))
+    return by_size[np.searchsorted(spread, size)]
+
+
+def compute_expected_share(size: NDArray[np.integer], alpha: float, share: float) -> NDArray[np.float64]:
+    """Expected value of 1/F, where F - size is negative binomial with size - alpha and chance ``share``.
+
+    That is share / size times Gauss's hypergeometric function of 1 + alpha, 1 and size + 1 at 1 - share.
+    """
+    rest, large = 1 - share, size.astype(np.float64)
+    term, series = np.ones_like(large), np.ones_like(large)
+    for m in range(_TERMS):
+        term = term * rest * (1 + alpha + m) / (large + 1 + m)
+        series = series + term
+    found = share / large * series
+    if rest <= 0.5:
+        return found
+    # For small sizes the series is slow there. But then each follows from the one before, by parts.
+    value = -share * log(share) / rest if alpha == 0 else share * expm1(-alpha * log(share)) / (alpha * rest)
+    for f in range(1, _TERMS):
+        found[size == f] = value
+        value = share / rest * (1 - f * value) / (f - alpha)
+    return found
+
+
+def check_thresholds(thresholds: Sequence[float]) -> tuple[float, ...]:
+    """Thresholds in order; refuse what is no probability."""
+    for limit in thresholds:
+        if not 0 <= limit < 1:
+            raise RecipeError(f"a threshold is a probability, from 0 to below 1, not {limit:g}")
+    return tuple(sorted({float(limit) for limit in thresholds}))

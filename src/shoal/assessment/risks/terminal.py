@@ -1,0 +1,291 @@
+"""What `shoal risk` and `shoal suggest` show on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from shoal.assessment.risks.analysis import Risk
+from shoal.assessment.risks.subsets import ColumnSet
+from shoal.assessment.risks.suggestion import Suggestion
+from shoal.report.terminal import draw_bar
+from shoal.report.terminal_parts import format_percent, indent_block, plain_table
+
+_COLOURS = {"quasi": "yellow", "sensitive": "red", "identifier": "magenta", "person": "cyan", "plain": "dim"}
+# Bounds where common demands lie: 5, 11 and 20 rows, as in `presets`.
+_SIZES = ((1, 1), (2, 4), (5, 10), (11, 19), (20, 49), (50, 99), (100, None))
+_MOST_COLUMNS, _MOST_SETS = 30, 5
+
+
+def show_risk(console: Console, source: str, found: Risk) -> None:
+    """Print how dangerous a table is, the most important figures first."""
+    console.print(_format_headline(source, found))
+    for title, part in _risk_parts(found):
+        _print_section(console, title, part)
+    _print_items(console, found.warnings)
+
+
+def show_suggestion(console: Console, found: Suggestion, recipe: str | None) -> None:
+    """Print what a table is taken for and what to do with it."""
+    console.print(Text(f"{found.source}: {found.rows:,} rows, {len(found.columns)} columns"), soft_wrap=True)
+    _print_section(console, "The roles of its columns, and why", _draw_roles(found))
+    if found.sets.telling:
+        title = f"Columns that together single out at least {found.sets.limit:.0%} of the rows"
+        _print_section(console, title, _draw_column_sets(found.sets.telling))
+    if found.hierarchies:
+        _print_section(
+            console, "Hierarchies that would make a release easier to read", _draw_hierarchies(found)
+        )
+    _print_items(console, found.notes)
+    if found.recipe is None:
+        return
+    console.print("\n[bold cyan]What to do[/]")
+    lines = [f"shoal run {recipe}" if recipe else found.command]
+    lines += (
+        [] if recipe else ["shoal suggest ... -o recipe.toml     # the same as a recipe, with the reasons"]
+    )
+    for line in lines:
+        console.print(Text(f"  {line}"), soft_wrap=True)  # not wrapped, so that it can be copied whole
+
+
+def _print_section(console: Console, title: str, part: RenderableType) -> None:
+    console.print(f"\n[bold cyan]{title}[/]")
+    console.print(indent_block(part))
+
+
+def _print_items(console: Console, texts: Sequence[str]) -> None:
+    if texts:
+        console.print()
+    for text in texts:
+        # A grid, so that the second line of a text does not begin under the mark.
+        line = Table.grid(padding=(0, 1))
+        line.add_row(Text("!", "yellow"), Text(text))
+        console.print(line)
+
+
+def _format_headline(source: str, found: Risk) -> Text:
+    by = ", ".join(found.quasi)
+    alone = Text(f"{found.unique_rows:,} ({format_percent(found.uniqueness)})", "bold")
+    people = "" if found.people is None else f" of {found.people:,} people"
+    unit = "" if found.people is None else " people" if found.smallest_class > 1 else " person"
+    size = (
+        f"{found.rows:,} rows{people} in {found.classes:,} classes, the smallest of "
+        f"{found.smallest_class:,}{unit}. "
+    )
+    return Text.assemble(
+        f"{source}: {size}Anyone who knows {by} of a person in the table finds the row for certain for ",
+        alone,
+        " of them.",
+    )
+
+
+def _risk_parts(found: Risk) -> Iterator[tuple[str, RenderableType]]:
+    yield "How sure an attacker can be whose row it is", _draw_attackers(found)
+    yield "How large the classes are", _draw_class_sizes(found)
+    if found.uniques is not None:
+        yield "Unique in the whole population (estimated)", _draw_uniques(found)
+    yield "What each privacy model finds in the table as it is", _draw_models(found)
+    yield "How each column tells rows apart", _draw_columns(found)
+    if found.added:
+        yield "If one column more is known than the quasi-identifiers", _draw_added_columns(found)
+    if any(each.worst for each in found.sets.sizes):
+        yield "Sets of columns that single out most", _draw_sets_by_size(found)
+    yield "Common demands", _draw_presets(found)
+
+
+def _draw_attackers(found: Risk) -> Group:
+    known = {"prosecutor": found.prosecutor}
+    if found.journalist is not None:
+        known["journalist"] = found.journalist
+    table = plain_table("", *known, "marketer")
+    _align_right(table, range(1, 2 + len(known)))
+    table.add_row("worst row", *(format_percent(each.maximum) for each in known.values()))
+    # A marketer has no worst row: only the average over all guesses counts.
+    table.add_row(
+        "average", *(format_percent(each.average) for each in known.values()), format_percent(found.marketer)
+    )
+    for at, (limit, _) in enumerate(found.prosecutor.above):
+        rows = (format_percent(each.above[at][1]) for each in known.values())
+        table.add_row(f"{'rows' if found.people is None else 'people'} with a risk above {limit:g}", *rows)
+    lines = ["prosecutor: knows that the person is in the table, and guesses among the rows of the class"]
+    if found.journalist is not None:
+        how = "as the population table has them" if found.known_by == "table" else "estimated from the share"
+        lines.append(f"journalist: does not know that, and guesses among all people who fit, {how}")
+    else:
+        lines.append(
+            "journalist: not known without --population or --sampling-fraction; at most the prosecutor"
+        )
+    lines.append("marketer: guesses for every row, and counts how many guesses are right")
+    return Group(table, *(Text(line, "dim") for line in lines))
+
+
+def _draw_class_sizes(found: Risk) -> Table:
+    unit = "rows" if found.people is None else "people"
+    members = sum(size * many for size, many in found.sizes)
+    table = plain_table(f"{unit} in the class", "classes", unit, "")
+    _align_right(table, range(1, 3))
+    for low, high in _SIZES:
+        inside = [(s, many) for s, many in found.sizes if low <= s and (high is None or s <= high)]
+        rows = sum(size * many for size, many in inside)
+        label = f"{low} and more" if high is None else str(low) if low == high else f"{low} to {high}"
+        if rows:
+            table.add_row(
+                label, f"{sum(many for _, many in inside):,}", f"{rows:,}", draw_bar(rows / members)
+            )
+    return table
+
+
+def _draw_uniques(found: Risk) -> Group:
+    estimates = found.uniques
+    assert estimates is not None
+    table = plain_table("estimator", "people", "share of the population", "")
+    _align_right(table, range(1, 3))
+    for name in ("zayatz", "pitman", "snb"):
+        value = getattr(estimates, name)
+        mark = Text("← taken, by Dankar's rule", "bold") if name == estimates.chosen else ""
+        shown = (
+            ("no answer", "")
+            if value is None
+            else (f"{value:,.0f}", format_percent(value / estimates.population))
+        )
+        table.add_row(name, *shown, mark)
+    of = (
+        f"of {estimates.population:,} people, of whom the table has "
+        f"{format_percent(estimates.sampling_fraction)}"
+    )
+    return Group(table, Text(of, "dim"))
+
+
+def _draw_models(found: Risk) -> Group:
+    measured = found.measures
+    table = plain_table("model", "reached")
+    table.add_row("k", f"{measured.k}")
+    table.add_row("max-risk, average-risk", f"{measured.max_risk:.4g}, {measured.average_risk:.4g}")
+    table.add_row("uniqueness", f"{measured.uniqueness:.4g}")
+    # Both need a population, and are None without one.
+    if measured.k_map is not None and measured.presence is not None:
+        table.add_row("k-map", f"{measured.k_map}")
+        low, high = measured.presence["low"], measured.presence["high"]
+        table.add_row("delta-presence", f"{low:.4g} to {high:.4g}")
+    if not measured.sensitive:
+        return Group(table, Text("models about sensitive values need --sensitive", "dim"))
+    return Group(table, Text(), _draw_sensitive_models(found))
+
+
+def _draw_sensitive_models(found: Risk) -> Table:
+    """One line per model, one column per sensitive column."""
+    columns = found.measures.sensitive
+    table = plain_table("model", *columns)
+    lines: list[tuple[str, str]] = [
+        ("distinct-l, p-sensitive", "distinct_l"),
+        ("entropy-l", "entropy_l"),
+        ("alpha", "alpha"),
+        ("t, equal distances", "t_equal"),
+        ("t, ordered", "t_ordered"),
+        ("t, hierarchical", "t_hierarchical"),
+        ("basic-beta", "basic_beta"),
+        ("enhanced-beta", "enhanced_beta"),
+        ("delta-disclosure", "delta_disclosure"),
+        ("delta-disclosure, lenient", "delta_disclosure_lenient"),
+    ]
+    for name, attribute in lines:
+        values = [getattr(each, attribute) for each in columns.values()]
+        if any(value is not None for value in values):
+            table.add_row(name, *map(_format_figure, values))
+    recursive = [_format_recursive(each.recursive_c) for each in columns.values()]
+    table.add_row("recursive-cl", *recursive)
+    return table
+
+
+def _format_recursive(by_l: object) -> str:
+    pairs = list(by_l.items()) if isinstance(by_l, dict) else []
+    return ", ".join(f"c above {_format_figure(c)} for l = {at}" for at, c in pairs[:2]) or "no l"
+
+
+def _format_figure(value: float | None) -> str:
+    if value is None:
+        return ""
+    return "no value" if value == float("inf") else f"{value:.4g}"
+
+
+def _draw_columns(found: Risk) -> Table:
+    table = plain_table("column", "role", "values", "rows it singles out", "pairs it tells apart", "")
+    _align_right(table, range(2, 5))
+    role = dict.fromkeys(found.quasi, "quasi") | dict.fromkeys(found.sensitive, "sensitive")
+    for each in found.sets.columns[:_MOST_COLUMNS]:
+        (name,) = each.columns
+        its = role.get(name, "")
+        cells = f"{each.classes:,}", format_percent(each.uniqueness), format_percent(each.separation)
+        table.add_row(Text(name), Text(its, _COLOURS.get(its, "")), *cells, draw_bar(each.separation, 12))
+    if len(found.sets.columns) > _MOST_COLUMNS:
+        table.add_row(Text(f"{len(found.sets.columns) - _MOST_COLUMNS} more; --json has all", "dim"))
+    return table
+
+
+def _draw_added_columns(found: Risk) -> Table:
+    table = plain_table("known as well", "rows that stand alone", "instead of")
+    _align_right(table, range(1, 3))
+    for name, each in found.added[: 2 * _MOST_SETS]:
+        table.add_row(Text(name), format_percent(each.uniqueness), format_percent(found.uniqueness))
+    return table
+
+
+def _draw_sets_by_size(found: Risk) -> Group:
+    notes = [
+        f"{each.telling:,} of {each.seen:,} {'sampled ' if each.sampled else ''}sets of {each.size} columns "
+        f"single out at least {found.sets.limit:.0%} of the rows"
+        + (f"; there are {each.possible:,}" if each.sampled else "")
+        for each in found.sets.sizes
+    ]
+    worst = [one for each in found.sets.sizes for one in each.worst[:_MOST_SETS]]
+    return Group(_draw_column_sets(worst), *(Text(note, "dim") for note in notes))
+
+
+def _draw_column_sets(sets: Iterable[ColumnSet], most: int = 4 * _MOST_SETS) -> Table:
+    table = plain_table("columns", "rows they single out", "pairs they tell apart")
+    _align_right(table, range(1, 3))
+    chosen = list(sets)
+    for each in chosen[:most]:
+        table.add_row(
+            Text(", ".join(each.columns)), format_percent(each.uniqueness), format_percent(each.separation)
+        )
+    if len(chosen) > most:
+        table.add_row(Text(f"{len(chosen) - most:,} more; --json has all", "dim"))
+    return table
+
+
+def _draw_presets(found: Risk) -> Table:
+    table = plain_table()
+    for each in found.presets:
+        mark = Text("✓ met", "green") if each.holds else Text("✗ not met", "red")
+        text = Text.assemble(
+            f"{each.asks}: {each.found}\n",
+            (f"source: {each.source}\n", "dim"),
+            (f"does not promise {each.not_promised}", "dim"),
+        )
+        table.add_row(Text(each.name, "bold"), mark, text)
+    return table
+
+
+def _draw_roles(found: Suggestion) -> Table:
+    table = plain_table("column", "type", "values", "role", "why")
+    _align_right(table, (2,))
+    for each in found.columns:
+        role = Text(each.role if each.sure else f"{each.role}?", _COLOURS[each.role])
+        table.add_row(Text(each.name), each.type, f"{each.values:,}", role, Text(each.why, "dim"))
+    return table
+
+
+def _draw_hierarchies(found: Suggestion) -> Table:
+    table = plain_table()
+    for each in found.hierarchies:
+        table.add_row(Text(each.column), each.builder, Text(each.words, "dim"))
+    return table
+
+
+def _align_right(table: Table, columns: Iterable[int]) -> None:
+    for number in columns:
+        table.columns[number].justify = "right"

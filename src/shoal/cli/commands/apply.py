@@ -1,0 +1,92 @@
+"""``shoal apply``: later rows in the classes of an earlier release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli import arguments as a
+from shoal.cli import options as o
+from shoal.cli import standard
+from shoal.cli.options import option
+from shoal.cli.screen import make_console
+from shoal.recipes.saved_recoding import SavedRecoding
+from shoal.report.terminal import show_applied
+from shoal.table import check_writable, read_table
+
+
+def apply(
+    recoding: Annotated[
+        Path, typer.Argument(metavar="RECODING", help="What 'shoal anonymize --recoding-out' wrote.")
+    ],
+    input: o.TableFile,
+    earlier: Annotated[
+        Path | None,
+        option(
+            "--earlier",
+            panel=o.GOAL,
+            metavar="FILE",
+            callback=standard.from_standard_input,
+            help="The earlier release: the goal has to hold for both together, not for the new rows alone.",
+        ),
+    ] = None,
+    suppress: Annotated[
+        float | None,
+        option(
+            "--suppress",
+            panel=o.GOAL,
+            metavar="SHARE",
+            help="The largest share of the rows that may be suppressed; the recipe's if not said.",
+        ),
+    ] = None,
+    others: Annotated[
+        str | None,
+        option(
+            "--others",
+            panel=o.RELEASE,
+            metavar="keep|drop",
+            help="What happens to columns that the earlier release does not have; an error if not said.",
+        ),
+    ] = None,
+    strict: o.Strict = False,
+    accept: o.Accept = None,
+    row_order: o.AnotherRowOrder = None,
+    output: o.Output = None,
+    out_format: o.OutFormat = None,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
+) -> None:
+    """Put later rows into the classes of an earlier release.
+
+    [bold]shoal apply classes.json new.csv --earlier release.csv -o new-release.csv[/bold]
+
+    Rows that no class stands for, and rows whose classes would not satisfy the goal, are suppressed, up to
+    the share that is permitted. Nothing is written that was not verified.
+    """
+    standard.check_standard_output(output, as_json)
+    known = [recoding, input, *([earlier] if earlier else [])]
+    with standard.to_standard_output(output, input, out_format) as target:
+        if target:
+            check_writable(target, known)
+        saved = SavedRecoding.load(recoding)
+        table = read_table(input, saved.recipe.reading, left_out=saved.recipe.left_out)
+        applied = saved.apply(
+            table,
+            earlier=earlier,
+            suppress=suppress,
+            others=a.others_of(others),
+            # None leaves it to the recipe: the flag can only make it stricter.
+            strict=strict or None,
+            accept=a.reasons_of(accept),
+            row_order=row_order,  # type: ignore[arg-type]
+        )
+        if target:
+            applied.write(target)
+        if as_json:
+            typer.echo(json.dumps({**applied.to_dict(), "output": str(output) if output else None}))
+        elif not quiet:
+            show_applied(make_console(stderr=output == standard.DASH), str(input), applied, output)

@@ -1,0 +1,113 @@
+"""``shoal minimize``: how little detail an estimator needs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import polars as pl
+import typer
+
+from shoal.cli import arguments as a
+from shoal.cli import learning
+from shoal.cli import options as o
+from shoal.cli.options import option
+from shoal.cli.screen import make_console, progress
+from shoal.report.pictures import write_page
+from shoal.table import check_writable, read_table, write_table
+
+if TYPE_CHECKING:
+    from shoal.learn import Minimizer
+
+
+def minimize(
+    input: o.TableFile,
+    target: learning.Target,
+    identifier: o.Identifier = None,
+    keep: Annotated[
+        list[str] | None,
+        option("--keep", panel=o.ROLES, metavar="A,B", help="Columns to leave as they are."),
+    ] = None,
+    type: o.Type = None,
+    hierarchies: o.Hierarchies = None,
+    estimator: learning.Estimator = "random-forest",
+    target_score: Annotated[
+        float,
+        option(
+            "--target-score",
+            panel=learning.LEARNING,
+            metavar="X",
+            help="How far predictions must agree with those on full data, 0 to 1.",
+        ),
+    ] = 0.98,
+    seed: o.Seed = 0,
+    output: Annotated[
+        Path | None,
+        option("--output", "-o", panel=o.RELEASE, metavar="FILE", help="Write the minimised table."),
+    ] = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    no_header: o.NoHeader = False,
+    na: o.Na = None,
+    report: learning.HtmlReport = None,
+    as_json: o.AsJson = False,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
+) -> None:
+    """Find out how little detail an estimator needs: which columns not at all, which in coarse ranges.
+
+    [bold]shoal minimize people.csv --target income --target-score 0.98[/bold]
+
+    An estimator is trained on half of the rows; half of the others choose what can go, and the rest, which
+    were never used, say how far predictions still agree.
+    """
+    from shoal.learn import Minimizer  # noqa: PLC0415  scikit-learn is optional
+
+    a.check_page(report)
+    if output:
+        check_writable(output, [input])
+    table = read_table(input, a.reading_options(delimiter, encoding, no_header, na))
+    frame, labels, _ = learning.select_features(table, target, None, None, identifier, type, na)
+    known = learning.find_labelled_rows(labels, target, quiet)
+    with progress(quiet) as on_progress:
+        on_progress("training", 0.0)
+        trained, rest, unseen = learning.train_estimator(frame, labels, known, estimator, seed)
+        minimizer = Minimizer(
+            trained,
+            target_score,
+            keep=list(a.names_of(table, keep or ())),
+            hierarchies=a.trees_of(table, hierarchies),
+            random_state=seed,
+        )
+        on_progress("minimising", 0.0)
+        minimizer.fit(frame[rest])
+    minimised = minimizer.transform(frame)
+    if output:
+        shown = pl.DataFrame([*minimised, table.frame[target]])
+        there = set(shown.columns)
+        write_table(pl.DataFrame([shown[n] for n in table.names if n in there]), output, like=table.origin)
+    if report:
+        write_page(report, f"Minimised: {input.name}", minimizer.plot(), _list_needs(minimizer))
+    agreed = minimizer.agreement(frame[unseen])
+    _show_minimized(minimizer, agreed, unseen.size, as_json, quiet)
+
+
+def _list_needs(minimizer: Minimizer) -> pl.DataFrame:
+    return pl.DataFrame([{"column": each.name, "needed": each.text()} for each in minimizer.published_])
+
+
+def _show_minimized(minimizer: Minimizer, agreed: float, rows: int, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        found = {
+            "target_score": minimizer.target_score,
+            "score": minimizer.score_,
+            "unseen_score": agreed,
+            "unseen_rows": rows,
+            "ncp": minimizer.ncp_,
+            "columns": minimizer.generalizations_,
+        }
+        typer.echo(json.dumps(found, default=str))
+    elif not quiet:
+        make_console().print(minimizer.describe(), markup=False)
+        make_console().print(f"on {rows:,} rows that were never used, predictions agree to {agreed:.1%}")

@@ -1,0 +1,139 @@
+"""What engines refuse: recipes that do not fit, goals out of reach, and releases that are not safe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+
+from shoal.algorithms import ALGORITHMS, Algorithm, Problem
+from shoal.errors import GoalNotMet, RecipeError, quote, unknown
+from shoal.privacy import achieved_text, model_text, population_of
+from shoal.recipes.recipe import Recipe
+from shoal.support.parameters import name_of
+from shoal.table import Table
+from shoal.verification.findings import Finding, refuse_findings
+from shoal.verification.verifier import Verification, describe_shortfall
+
+
+def check_names(recipe: Recipe, table: Table) -> None:
+    """Refuse a recipe that names columns which the table does not have."""
+    roles = (*recipe.quasi, *recipe.sensitive, *recipe.identifier, *recipe.plain)
+    person = () if recipe.person is None else (recipe.person,)
+    for name in (*roles, *person, *recipe.types, *recipe.orders):
+        if name not in table.names:
+            raise RecipeError(f"{table.origin}: {unknown('column', name, table.names)}")
+    # Edition 1 is version 0.1, which kept such columns; its recipes go on to work.
+    loose = recipe.without_role(table.names)
+    if loose and recipe.others is None and recipe.edition > 1:
+        raise RecipeError(
+            f"{table.origin}: no role was given for {quote(loose)}: name each as quasi, sensitive, "
+            "identifier, person or plain, or say what happens to all of them: --others keep or --others drop"
+        )
+
+
+def check_rendering(recipe: Recipe) -> None:
+    """A row that need not equal any other may not be written as what is present in its class: itself."""
+    if recipe.render in ("label", "interval"):
+        return
+    if population_of(recipe.models) is not None:
+        raise RecipeError(
+            f"with a population, render is 'label' or 'interval', not '{recipe.render}': that would not tell "
+            "everybody whom a value stands for"
+        )
+    if recipe.algorithm.is_cell_level:
+        raise RecipeError(f"semantics=matching takes render 'label' or 'interval', not '{recipe.render}'")
+
+
+def check_counted(recipe: Recipe, within: str, why: str, people: str) -> None:
+    """Refuse what counted rows do not tell.
+
+    Parameters
+    ----------
+    within, why, people : str
+        For the messages: with which engine, why it does not look at single rows, and where the table has to
+        be for a comparison with a population.
+    """
+    algorithm = recipe.algorithm
+    if recipe.person is not None:
+        raise RecipeError(
+            f"{within} rows are counted, not people: a person can be named only where the table is in "
+            "memory; run it there, or keep one row of each person and leave out the person"
+        )
+    if not algorithm.works_on_counted_rows or algorithm.divides_equal_rows:
+        raise RecipeError(
+            f"{_describe_algorithm(algorithm)} looks at every row by itself, {why}; {within} there are "
+            f"{_list_counting_algorithms()}"
+        )
+    if recipe.missing != "category":
+        raise RecipeError(f"{within} missing is 'category', not '{recipe.missing}'")
+    if population_of(recipe.models) is not None:
+        raise RecipeError(f"models that compare with a population need the table {people}")
+
+
+def _describe_algorithm(algorithm: Algorithm) -> str:
+    """An algorithm by its name, with the parameters that were changed if it is these that matter."""
+    name = name_of(ALGORITHMS, algorithm)
+    if not algorithm.divides_equal_rows:
+        return name
+    values = {field.name: (getattr(algorithm, field.name), field.default) for field in fields(algorithm)}  # type: ignore[arg-type]
+    changed = [f"{field}={value}" for field, (value, usual) in values.items() if value != usual]
+    return f"{name}({','.join(changed)})"
+
+
+def _list_counting_algorithms() -> str:
+    """The algorithms that work on counted rows, for a sentence."""
+    modes = {name: kind.counted_rows_mode for name, kind in ALGORITHMS.items() if kind.works_on_counted_rows}
+    *first, last = (f"{name} ({mode})" if mode else name for name, mode in sorted(modes.items()))
+    return f"{', '.join(first)} and {last}"
+
+
+def check_people(recipe: Recipe) -> None:
+    """Refuse what counts rows only, or tells which are of one person, where people have several rows."""
+    if recipe.keep_index:
+        raise RecipeError(
+            f"by '{recipe.person}' people have several rows, and keep_index tells the order of the rows, "
+            "which brings those of a person together: leave it out"
+        )
+    algorithm = recipe.algorithm
+    if not algorithm.counts_people:
+        able = [name for name, kind in ALGORITHMS.items() if kind.counts_people]
+        raise RecipeError(
+            f"by '{recipe.person}' people have several rows, and {name_of(ALGORITHMS, algorithm)} counts "
+            f"rows only: take {', '.join(able[:-1])} or {able[-1]}, or keep one row of each person"
+        )
+    if population_of(recipe.models) is not None:
+        raise RecipeError(
+            f"by '{recipe.person}' people have several rows, and models that compare with a population count "
+            "rows: take other models, or keep one row of each person"
+        )
+
+
+def check_reach(problem: Problem) -> None:
+    """Refuse a goal that not even all rows as one class meet."""
+    whole = problem.table_counts
+    for model in problem.models:
+        # With people, a class can be better than the whole; but that is where every search begins.
+        if whole.counts_people and model.sensitive:
+            if not model.suffices(whole).all():
+                raise GoalNotMet(
+                    f"the goal cannot be met: {model_text(model)} does not hold for all people as one class, "
+                    f"which reaches {achieved_text(model.achieved(whole))}, and the search begins there; ask "
+                    "for what it reaches, or less"
+                )
+        elif reason := model.within_reach(whole):
+            raise GoalNotMet(f"the goal cannot be met: {reason}")
+
+
+def refuse_unmet_goal(found: Verification, because: Iterable[str] = ()) -> None:
+    """Refuse a release if a model does not hold: say which, how near it came and because of what."""
+    if not found.holds:
+        raise GoalNotMet(
+            f"the goal was not met, so nothing is released: {describe_shortfall(found, because)}; ask for "
+            "what was reached, or take another algorithm"
+        )
+
+
+def refuse_open_findings(recipe: Recipe, findings: Sequence[Finding]) -> None:
+    """With a strict recipe, refuse a release that has severe findings which nobody accepted."""
+    if recipe.strict:
+        refuse_findings(findings)

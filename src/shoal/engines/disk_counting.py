@@ -1,0 +1,193 @@
+"""Counting on disk: the distinct values of columns, and the distinct rows of codes, within a memory limit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.codespace.frequency import CodedRows
+from shoal.engines.packing import CodePacking
+from shoal.engines.prepare import Codes, DistinctValues, RoleCodes
+from shoal.errors import InputError
+from shoal.recipes.recipe import Recipe
+from shoal.support.parameters import byte_count
+from shoal.table import TableStream
+from shoal.table.formats import import_optional
+from shoal.table.frames import use_safe_name
+
+_MERGE = 1 << 16  # values that wait before they are counted together with those before them
+_FETCHED = 1 << 17  # counted rows that come from DuckDB at once
+_SHARE = 0.5  # of the memory goes to DuckDB, which rests while the search works
+_AT_REST = 75, 8, 60  # bytes that a distinct row takes, each quasi-identifier and each sensitive value
+
+
+class DiskWorkspace:
+    """What is done in a scratch folder."""
+
+    def __init__(self, recipe: Recipe, folder: Path, duckdb: Any) -> None:
+        self.recipe, self.folder, self.duckdb = recipe, folder, duckdb
+        self.memory = byte_count("memory", str(recipe.memory))
+        self.keys = folder / "keys"
+        """The packed codes of every row, in the order of the input."""
+
+    @contextmanager
+    def open_database(self, name: str = ":memory:") -> Iterator[Any]:
+        """A database that keeps to its share of the memory; closed, it gives it back.
+
+        With a ``name`` its tables are a file in the folder, which takes less memory than those that spill.
+        """
+        settings = {
+            "memory_limit": f"{int(self.memory * _SHARE)}B",
+            "temp_directory": str(self.folder / "spill"),
+            "threads": self.recipe.threads or os.cpu_count() or 1,
+            # Counting needs no order, and keeping one costs memory.
+            "preserve_insertion_order": False,
+        }
+        where = name if name == ":memory:" else str(self.folder / name)
+        with self.duckdb.connect(where, config=settings) as connection:
+            connection.execute("SET enable_progress_bar = false")  # on a terminal there is one already
+            yield connection
+
+    def count_equal_rows(
+        self,
+        stream: TableStream,
+        values: Mapping[str, DistinctValues],
+        codes: RoleCodes,
+        packing: CodePacking,
+    ) -> CodedRows:
+        """The distinct rows of codes, sensitive values included, and how many rows there are of each."""
+        coders = {
+            name: _Coder(values[name].raw, of_value) for name, of_value in codes.collect_codes().items()
+        }
+        with self.open_database() as connection:
+            # The database is closed before the search begins, which then has the memory.
+            distinct = self._group_rows(connection, stream, coders, packing)
+            return _fetch_counted_rows(connection, distinct, packing, codes.sensitive_sizes)
+
+    def _group_rows(
+        self, connection: Any, stream: TableStream, coders: Mapping[str, _Coder], packing: CodePacking
+    ) -> int:
+        """Make a table of the distinct rows of codes; how many there are, if the search can have them."""
+        pyarrow = import_optional("pyarrow", "shoal[scale]")
+        words = [f"k{i}" for i in range(packing.words)]
+        values = [f"s{i}" for i in range(len(self.recipe.sensitive))]
+        kinds = dict.fromkeys(words, pyarrow.uint64()) | dict.fromkeys(values, pyarrow.uint32())
+        with self.keys.open("wb") as file:
+            batches = (
+                pyarrow.record_batch(columns, names=[*words, *values])
+                for columns in self._encode_batches(stream, coders, packing, file)
+            )
+            # Read lazily: DuckDB pulls batch after batch, and the table is never in memory.
+            reader = pyarrow.RecordBatchReader.from_batches(pyarrow.schema(kinds), batches)
+            connection.register("rows", reader)
+            connection.execute("CREATE TABLE counted AS SELECT *, count(*) AS n FROM rows GROUP BY ALL")
+        ((distinct,),) = connection.execute("SELECT count(*) FROM counted").fetchall()
+        # Before the rows come out of the database, where they would fill the memory.
+        self._check_size(distinct)
+        return int(distinct)
+
+    def _encode_batches(
+        self, stream: TableStream, coders: Mapping[str, _Coder], packing: CodePacking, file: IO[bytes]
+    ) -> Iterator[list[NDArray[Any]]]:
+        """Packed codes and codes of sensitive values, batch by batch; the former go to ``file`` as well."""
+        quasi, sensitive = self.recipe.quasi, self.recipe.sensitive
+        for batch in stream.iterate_batches(list(coders)):
+            codes = {name: coders[name](batch.get_column(name)) for name in coders}
+            words = packing.pack_codes([codes[name] for name in quasi])
+            file.write(np.stack(words, axis=1).data)  # and not by tofile, which keeps a full disk to itself
+            yield [*words, *(codes[name] for name in sensitive)]
+
+    def _check_size(self, distinct: int) -> None:
+        """Refuse more distinct rows than the search can have in memory."""
+        each, quasi, sensitive = _AT_REST
+        columns = quasi * len(self.recipe.quasi) + sensitive * len(self.recipe.sensitive)
+        needed = distinct * (each + columns)
+        if needed > self.memory:
+            raise InputError(
+                f"the table has {distinct:,} distinct rows, for which the search needs about "
+                f"{needed / 1e9:.1f} GB, more than the memory of {self.recipe.memory}: give more, or round "
+                "columns that have a value of their own in nearly every row"
+            )
+
+
+def count_values(stream: TableStream, names: Sequence[str]) -> dict[str, DistinctValues]:
+    """The distinct values of some columns."""
+    found: dict[str, list[pl.DataFrame]] = {name: [] for name in names}
+    start = 0
+    for batch in stream.iterate_batches(names):
+        row = pl.Series("row", np.arange(start, start + batch.height))
+        for name, parts in found.items():
+            part = pl.DataFrame([batch.get_column(name).alias("value"), row])
+            parts.append(_merge_counts([part.with_columns(count=pl.lit(1, pl.Int64))]))
+            # Merged when the new ones outnumber the old: each value is merged a few times only.
+            if sum(part.height for part in parts[1:]) > max(_MERGE, parts[0].height):
+                found[name][:] = [_merge_counts(parts)]
+        start += batch.height
+    # By first row, since codes may depend on the order of appearance.
+    whole = {name: _merge_counts(parts).sort("row", maintain_order=True) for name, parts in found.items()}
+    return {name: _build_distinct(stream, name, every) for name, every in whole.items()}
+
+
+def _build_distinct(stream: TableStream, name: str, every: pl.DataFrame) -> DistinctValues:
+    raw = every["value"].alias(name)
+    # The same column again, as the table shows it: with null for what is missing.
+    series = stream.make_table(pl.DataFrame([raw])).column(name)
+    return DistinctValues(raw, series, every["count"].to_numpy())
+
+
+def _merge_counts(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Values with their counts and first rows, each once."""
+    return pl.concat(parts).group_by("value").agg(pl.col("row").min(), pl.col("count").sum())
+
+
+class _Coder:
+    """Gives the values of a column their codes."""
+
+    def __init__(self, raw: pl.Series, of_value: Codes) -> None:
+        self.of_value = of_value
+        raw = use_safe_name(raw)
+        present = raw.is_not_null()
+        self._raw, self._code = raw.filter(present), pl.Series(of_value, dtype=pl.UInt32).filter(present)
+        # Null is no key of the dictionary, so its code is kept apart.
+        missing = of_value[raw.is_null().to_numpy()]
+        self._missing = int(missing[0]) if missing.size else None
+
+    def __call__(self, series: pl.Series) -> NDArray[np.uint32]:
+        code = use_safe_name(series).replace_strict(
+            self._raw, self._code, default=None, return_dtype=pl.UInt32
+        )
+        if self._missing is not None:
+            code = code.fill_null(self._missing)
+        if code.has_nulls():
+            raise InputError("the table changed while it was read: keep others from writing to it")
+        return code.to_numpy()
+
+
+def _fetch_counted_rows(
+    connection: Any, distinct: int, packing: CodePacking, sizes: Sequence[int]
+) -> CodedRows:
+    """The counted rows out of the database."""
+    # Allocated once and filled in place: concatenating parts would need twice the memory.
+    quasi: list[NDArray[np.unsignedinteger]] = [
+        np.empty(distinct, np.uint16 if size <= 1 << 16 else np.uint32) for size in packing.sizes
+    ]
+    sensitive = [np.empty(distinct, np.uint32) for _ in sizes]
+    count = np.empty(distinct, np.int64)
+    start = 0
+    for batch in connection.sql("SELECT * FROM counted").to_arrow_reader(_FETCHED):
+        part = slice(start, start + batch.num_rows)
+        columns = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+        for whole, codes in zip(quasi, packing.unpack_codes(columns[: packing.words]), strict=True):
+            whole[part] = codes
+        for whole, codes in zip(sensitive, columns[packing.words : -1], strict=True):
+            whole[part] = codes
+        count[part] = columns[-1]
+        start = part.stop
+    return CodedRows(tuple(quasi), packing.sizes, tuple(sensitive), tuple(sizes), count)

@@ -1,0 +1,288 @@
+"""The engine in memory: the table, its codes and the release are frames and arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.algorithms import Progress, silent
+from shoal.codespace.encoding import EncodedColumn, encode_column, find_missing_rows
+from shoal.codespace.recoding import Proposal, Recoding
+from shoal.engines.base import (
+    Clock,
+    Engine,
+    RecodedTable,
+    build_recoding,
+    carry_out,
+    recode_and_verify,
+)
+from shoal.engines.checks import check_names, check_people
+from shoal.engines.inputs import choose_source
+from shoal.engines.prepare import PreparedTable, encode_roles, prepare_rows, read_known_columns
+from shoal.engines.release import Release
+from shoal.engines.verify_frame import verify_frame
+from shoal.errors import InputError, RecipeError, quote
+from shoal.privacy import align_population, for_columns, read_population
+from shoal.privacy.people import has_repeated_people, number_people
+from shoal.recipes.recipe import Recipe
+from shoal.recipes.release_rows import (
+    Rows,
+    describe_release,
+    list_original_columns,
+    read_rows,
+    sort_released_rows,
+)
+from shoal.report import Evidence, Report
+from shoal.report.build import measure_column_loss, warn_of_formulas
+from shoal.table import Column, Table, count_formula_cells, read_table
+from shoal.verification.findings import Finding, judge_release
+from shoal.verification.verifier import Verification
+
+
+def run_in_memory(recipe: Recipe, source: object = None, on_progress: Progress = silent) -> Release:
+    """Carry out a recipe in memory, on a table or its own input; write the release if it names an output.
+
+    Whatever ``recipe.memory`` says: `shoal.engines.api.run` chooses between this and other engines.
+    """
+    return carry_out(MemoryEngine(recipe), source, on_progress)
+
+
+def prepare_table(recipe: Recipe, table: Table) -> PreparedTable:
+    """Check the recipe against the table and bring the table into code space."""
+    return MemoryEngine(recipe).prepare(table)
+
+
+def make_release(recipe: Recipe, table: Table, subject: PreparedTable, proposal: Proposal) -> Release:
+    """Recode the table as somebody proposes, and let the verifier decide."""
+    return recode_and_verify(MemoryEngine(recipe), table, subject, proposal, Clock())[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RecodedFrame(RecodedTable):
+    """A release in memory."""
+
+    taken: Rows
+    """The rows of the table that are released, in the order of the release."""
+    other_recodings: tuple[Recoding, ...]
+    """What ``others`` were made by."""
+    person: Rows | None = None
+    """The person of each released row, where people are counted."""
+
+
+class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
+    """Holds all rows in memory; every algorithm, model and loss works there."""
+
+    def read(self, source: object) -> Table:
+        """Read the table whole."""
+        table = read_rows(self.recipe, choose_source(self.recipe, source))
+        if table.rows == 0:
+            raise InputError(f"{table.origin} has no rows")
+        return table
+
+    def prepare(self, table: Table) -> PreparedTable:
+        """Encode the rows that take part, and the population if a model compares with one."""
+        recipe = self.recipe
+        if recipe.uses_safepub:  # here the table has been looked at; engines/safepub.py does without
+            raise RecipeError(
+                "safepub is not for a search among others: it is carried out by shoal.run alone"
+            )
+        check_names(recipe, table)
+        known = read_known_columns(recipe, table.names)
+        quasi = {name: known[name] for name in recipe.quasi}
+        rows = _find_complete_rows(recipe, table, quasi)
+        values = {name: _select_rows(table, name, rows) for name in known}
+        people = read_population(for_columns(recipe.models, recipe.sensitive), recipe.quasi, recipe.reading)
+        if people is not None:
+            # Both need the same types, or equal values of the two would get different codes.
+            people = align_population(people, {name: values[name] for name in quasi}, quasi)
+        codes = encode_roles(recipe, known, values, people=people)
+        codes = replace(codes, beside=_encode_extra_columns(recipe, table, rows))
+        person, told = _number_people(recipe, table, rows)
+        subject = prepare_rows(recipe, table.names, known, codes, codes.as_rows(), person)
+        return replace(subject, rows=rows, people=people, warnings=(*subject.warnings, *told))
+
+    def recode(self, table: Table, subject: PreparedTable, proposal: Proposal) -> RecodedFrame:
+        """Make a frame of the kind that came in, and one of every further solution."""
+        recipe = self.recipe
+        recoding = build_recoding(recipe, subject, proposal)
+        frame, taken = _build_frame(recipe, table, subject, recoding)
+        others = [Recoding.from_proposal(other, subject.problem.domains) for other in proposal.alternatives]
+        person = _select_people(subject, table, taken)
+        return RecodedFrame(
+            table,
+            table.rows,
+            subject,
+            proposal,
+            recoding,
+            frame,
+            tuple(_build_frame(recipe, table, subject, other)[0] for other in others),
+            Evidence(
+                recipe,
+                table,
+                recoding,
+                frame,
+                subject.columns,
+                subject.rows,
+                person=person,
+                person_before=subject.person,
+            ),
+            warnings=_warn_of_formulas(recipe, frame),
+            notes=_describe_people(recipe, person),
+            taken=taken,
+            person=person,
+            other_recodings=tuple(others),
+        )
+
+    def verify(self, recoded: RecodedFrame) -> Verification:
+        """Count the rows of the frame."""
+        found = verify_frame(self.recipe, recoded.subject, recoded.recoding, recoded.frame, recoded.person)
+        # Every listed solution is handed out, so every one of them is verified like the first.
+        for recoding, frame in zip(recoded.other_recodings, recoded.others, strict=True):
+            verify_frame(self.recipe, recoded.subject, recoding, frame)
+        return replace(found, findings=_judge_whole(self.recipe, recoded))
+
+    def build_release(self, recoded: RecodedFrame, report: Report) -> Release:
+        """The release, with the people whose rows it has: a file of it is counted once more."""
+        return replace(super().build_release(recoded, report), person=recoded.person)
+
+    def write(self, recoded: RecodedFrame, release: Release) -> Release:
+        """Write the frame to a file, whose bytes are counted once more before it has its name."""
+        release.write(str(self.recipe.output))
+        return release
+
+
+def _select_rows(table: Table, name: str, rows: Rows | None) -> pl.Series:
+    series = table.column(name)
+    return series if rows is None else series.gather(rows)
+
+
+def _number_people(recipe: Recipe, table: Table, rows: Rows | None) -> tuple[Rows | None, tuple[str, ...]]:
+    """The person of each row that takes part, and what is to be told; None where everybody has one row."""
+    if recipe.person is None:
+        return None, ()
+    person, missing = number_people(_select_rows(table, recipe.person, rows))
+    told = f"'{recipe.person}' is missing in {missing:,} rows: each of them counts as a person of its own"
+    # With one row each, counting people is counting rows, which everything can do.
+    if not has_repeated_people(person):
+        return None, (told,) if missing else ()
+    check_people(recipe)
+    return person, (told,) if missing else ()
+
+
+def _select_people(subject: PreparedTable, table: Table, taken: Rows) -> Rows | None:
+    """The person of each released row."""
+    if subject.person is None:
+        return None
+    places = np.arange(table.rows) if subject.rows is None else subject.rows
+    return subject.person[np.searchsorted(places, taken)]
+
+
+def _describe_people(recipe: Recipe, person: Rows | None) -> tuple[str, ...]:
+    """What was done because people have several rows."""
+    if person is None:
+        return ()
+    rows = np.unique(person, return_counts=True)[1]
+    return (
+        f"people were counted, not rows: the {person.size:,} released rows are of {rows.size:,} people by "
+        f"'{recipe.person}', of whom one has {rows.max():,}",
+        f"'{recipe.person}' was left out, and the rows are sorted by what is released, so that their order "
+        "does not tell which of them are of one person",
+    )
+
+
+def _find_complete_rows(recipe: Recipe, table: Table, columns: Mapping[str, Column]) -> Rows | None:
+    """The rows that take part, after the recipe's policy on missing values.
+
+    Without the rows that are dropped a column may have another type, under which more is missing.
+    """
+    rows: Rows | None = None
+    # Ends: every turn drops rows, raises an error or finds nothing missing.
+    while recipe.missing != "category":
+        lost = {
+            name: find_missing_rows(_select_rows(table, name, rows), columns.get(name, Column(name)))
+            for name in table.names
+        }
+        lost = {name: mask for name, mask in lost.items() if mask.any()}
+        if not lost:
+            break
+        if recipe.missing == "error":
+            # Rows are counted from 1 for people.
+            first = next(iter(lost))
+            raise InputError(
+                f"{table.origin}: values are missing in {quote(lost)}, first in row "
+                f"{int(np.argmax(lost[first])) + 1} of '{first}'; take --missing category or drop to go on"
+            )
+        kept = np.flatnonzero(~np.logical_or.reduce(list(lost.values())))
+        if kept.size == 0:
+            raise InputError(
+                f"{table.origin}: every row has a missing value ({quote(lost)}), so none is left"
+            )
+        rows = kept if rows is None else rows[kept]
+    return rows
+
+
+def _encode_extra_columns(recipe: Recipe, table: Table, rows: Rows | None) -> dict[str, EncodedColumn]:
+    """Columns that are no quasi-identifiers, but that the algorithm asks to see."""
+    known = [name for name in table.names if name not in (*recipe.identifier, recipe.person)]
+    types, orders, na = recipe.types, recipe.orders, recipe.reading.na
+    return {
+        name: encode_column(
+            _select_rows(table, name, rows), Column(name, types.get(name), orders.get(name), None, na)
+        )
+        for name in recipe.algorithm.beside(recipe.quasi, recipe.sensitive, known)
+    }
+
+
+def _build_frame(
+    recipe: Recipe, table: Table, subject: PreparedTable, recoding: Recoding
+) -> tuple[Any, Rows]:
+    """Apply a recoding to the original frame; the rows of the table come along, as they are released."""
+    rows, kept = subject.rows, recoding.released_rows()
+    # Positions among the rows that took part become positions in the table.
+    if kept is not None:
+        rows = kept if rows is None else rows[kept]
+    rows = np.arange(table.rows) if rows is None else rows
+    native = tuple(table.frame.to_series(table.names.index(name)).dtype for name in recipe.quasi)
+    left_out = recipe.left_out(table.names)
+    columns, rows = sort_released_rows(
+        _keeps_order(recipe, subject), table, recoding.render_columns(native, recipe.render), rows, left_out
+    )
+    kept_along = {"keep_index": recipe.keep_index, "keep_metadata": recipe.keep_metadata}
+    return table.build_release(columns, rows, left_out, **kept_along), rows
+
+
+def _keeps_order(recipe: Recipe, subject: PreparedTable) -> bool:
+    """Whether rows keep their order: never where a person has several, for those often stand together."""
+    return recipe.row_order == "keep" and subject.person is None
+
+
+def _judge_whole(recipe: Recipe, recoded: RecodedFrame) -> tuple[Finding, ...]:
+    """What all released columns give away together."""
+    table, subject, taken = recoded.table, recoded.subject, recoded.taken
+    # Codes exist for the rows that took part; `taken` counts in the whole table.
+    places = np.arange(table.rows) if subject.rows is None else subject.rows
+    took_part = np.searchsorted(places, taken)
+    judged = describe_release(
+        recipe,
+        read_table(recoded.frame).frame,
+        subject.columns,
+        original=list_original_columns(subject.encoded, took_part),
+        lost=measure_column_loss(recoded.recoding),
+        # Columns that are not released still tell, if the rows stand in their order.
+        left_out=table.gather_columns(recipe.left_out(table.names), taken),
+        person=recoded.person,
+        keeps_order=_keeps_order(recipe, subject),
+    )
+    return judge_release(judged, recipe.accept)
+
+
+def _warn_of_formulas(recipe: Recipe, frame: Any) -> tuple[str, ...]:
+    """Warn of cells that a spreadsheet would run."""
+    if recipe.safe_csv or recipe.output is None:
+        return ()
+    released = read_table(frame).frame
+    return warn_of_formulas(count_formula_cells(released, released.columns), released.columns)

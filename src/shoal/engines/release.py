@@ -1,0 +1,105 @@
+"""A verified release: its rows, its report, and how it is written to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.codespace.recoding import Recoding
+from shoal.engines.checks import refuse_unmet_goal
+from shoal.engines.inputs import list_inputs
+from shoal.engines.prepare import known_to_all
+from shoal.errors import GoalNotMet, OutputError, RecipeError
+from shoal.privacy import read_population
+from shoal.recipes.recipe import Recipe, check_private
+from shoal.recipes.release_rows import read_written_rows
+from shoal.recipes.saved_recoding import SavedRecoding
+from shoal.report import Report
+from shoal.support.pickling import PartlyPickled
+from shoal.table import Column, Origin, Table, check_writable, read_table, write_table
+from shoal.verification.verifier import verify_table
+
+NO_LATER_ROWS = (
+    "classes for later rows count rows, and here people are counted: leave out the recoding, or the person"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Release(PartlyPickled):
+    """A verified release."""
+
+    frame: Any
+    """The same kind of frame as came in."""
+    report: Report
+    recipe: Recipe
+    table: Table = field(repr=False)
+    """What was anonymized; with safepub what was released, for nothing else is kept."""
+    solutions: tuple[Any, ...] = field(default=(), repr=False)
+    """All tables of least loss that an exact search listed; the first is ``frame``, and all are verified."""
+    recoding: Recoding | None = field(default=None, repr=False)
+    """The classes and their cells."""
+    columns: Mapping[str, Column] = field(default_factory=dict, repr=False)
+    """What is known of the quasi-identifiers and the sensitive columns."""
+    person: NDArray[np.int64] | None = field(default=None, repr=False)
+    """The person of each row, where people were counted; never written, and not kept when it is pickled."""
+
+    def saved_recoding(self) -> SavedRecoding:
+        """The classes, to be saved to a file, and to put later rows into."""
+        if self.recoding is None or self.recipe.algorithm.is_cell_level or self.recipe.uses_safepub:
+            raise RecipeError("only a release in classes, without safepub, has a recoding for later rows")
+        if self.recipe.person is not None:
+            raise RecipeError(NO_LATER_ROWS)
+        names = self.table.names
+        left_out = self.recipe.left_out(names)
+        released = [name for name in names if name not in left_out]
+        return SavedRecoding.of(self.recipe, self.recoding, self.columns, released)
+
+    def write(self, path: str | Path) -> None:
+        """Write the release to a file, whole or not at all; the format follows the suffix.
+
+        What was written is read again and counted before it takes its place.
+        """
+        # Before anything is written: a sample with a stated seed must never become a file.
+        check_private(self.recipe)
+        if self.person is None and self.report.people is not None:
+            raise OutputError(
+                "the release was pickled or copied, and whose row each is did not go along, so that people "
+                "in the file could not be counted: write it before"
+            )
+        check_writable(path, list_inputs(self.recipe, self.table))
+        write_table(
+            self.frame,
+            path,
+            like=self.table.origin,
+            delimiter=self.recipe.delimiter,
+            safe_csv=self.recipe.safe_csv,
+            keep_metadata=self.recipe.keep_metadata,
+            judge=self.judge,
+        )
+
+    def judge(self, path: Path, layout: Origin) -> None:
+        """Read a file that was written of this release, as an outsider would, and raise if it is not safe."""
+        # What leaves are the bytes on disk, so they are judged, and not the frame.
+        recipe, names = self.recipe, read_table(self.frame, may_be_empty=True).names
+        table = read_written_rows(recipe, path, layout, names, self.report.released_rows)
+        columns = self.columns or known_to_all(recipe, names)
+        people = read_population(recipe.models, recipe.quasi, recipe.reading)
+        found = verify_table(
+            table, recipe.quasi, recipe.sensitive, recipe.models, columns, people, self.person
+        )
+        if not recipe.algorithm.is_cell_level:
+            refuse_unmet_goal(found)
+        # Whom a row could be was decided on the frame: the file must have the classes of the frame.
+        elif (found.classes, found.smallest_class) != (self.report.classes, self.report.smallest_class):
+            raise GoalNotMet("the goal was not met: what was written has other classes than the release")
+
+    def _collect_kept_state(self) -> dict[str, Any]:
+        """What is kept when a release is pickled or copied: what is released, and nothing else."""
+        kept = {each.name: getattr(self, each.name) for each in fields(self)}
+        bare = self.table.strip_values(keep_metadata=self.recipe.keep_metadata)
+        return kept | {"table": bare, "recoding": None, "columns": {}, "person": None}

@@ -1,0 +1,124 @@
+"""The release of a table on disk, batch by batch, as it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.codespace.recoding import Recoding
+from shoal.engines.packing import CodePacking
+from shoal.engines.prepare import PreparedTable
+from shoal.engines.sorting import sort_rows
+from shoal.engines.witness import DiskWitness
+from shoal.recipes.recipe import Recipe
+from shoal.report.build import warn_of_formulas
+from shoal.table import (
+    TableStream,
+    choose_layout,
+    count_formula_cells,
+    count_formula_rows,
+    neutralize_formulas,
+)
+from shoal.table.frames import use_safe_name
+from shoal.table.rebuild import copy_column
+
+
+class ReleaseBatches:
+    """The release, batch by batch."""
+
+    def __init__(self, recipe: Recipe, stream: TableStream, recoding: Recoding, packing: CodePacking) -> None:
+        self.recipe, self.stream, self.recoding, self.packing = recipe, stream, recoding, packing
+        native = tuple(stream.schema[name] for name in recipe.quasi)
+        values = recoding.render_classes(native, recipe.render)
+        # Copies, free of buffers that hold values which are not released.
+        self.values = {name: copy_column(use_safe_name(series)) for name, series in values.items()}
+        self.left_out = recipe.left_out(stream.names)
+        self.names = [name for name in stream.names if name not in self.left_out]
+        self.kept = [name for name in self.names if name not in self.values]
+        self._place = packing.make_finder(recoding.table.codes)
+        self._formulas: dict[str, int] = {}
+
+    def make_witness(self, connection: Any, subject: PreparedTable) -> DiskWitness:
+        """What takes note of the rows as they are written."""
+        return DiskWitness(
+            connection,
+            self.stream,
+            subject.encoded,
+            self.packing,
+            self.values,
+            self.kept,
+            self.left_out,
+            self.recipe.row_order == "keep",
+        )
+
+    def iterate_batches(self, keys: Path, witness: DiskWitness, connection: Any) -> Iterator[pl.DataFrame]:
+        """Yield the released rows, in the order of the input or of the released values."""
+        # Only text is opened by spreadsheets as formulas.
+        text = choose_layout(Path(str(self.recipe.output)), self.stream.origin, None).format != "parquet"
+        frames = self._recode_batches(keys, witness)
+        if self.recipe.row_order == "released":
+            frames = sort_rows(connection, frames, self.recipe.quasi)
+        for frame in frames:
+            self._count_formulas(frame, self.kept)
+            yield neutralize_formulas(frame) if self.recipe.safe_csv and text else frame
+
+    def _recode_batches(self, keys: Path, witness: DiskWitness) -> Iterator[pl.DataFrame]:
+        """Yield the released rows in the order of the input, of which the witness takes note."""
+        kinds = self._prune_categories(keys)
+        for batch, class_of, key in self._read_released_rows(keys, witness.columns):
+            witness.add_rows(batch, class_of, key)
+            columns = {name: values.gather(class_of) for name, values in self.values.items()}
+            for name in self.kept:
+                series = batch.get_column(name)
+                # Not from one Enum to another, but by their texts, which are all that they have in common.
+                columns[name] = series.cast(pl.String).cast(kinds[name]) if name in kinds else series
+            yield pl.DataFrame([columns[name].alias(name) for name in self.names])
+
+    def _prune_categories(self, keys: Path) -> dict[str, pl.Enum]:
+        """Enums that are released as they are, with no category that occurs in no released row."""
+        stated = {name: dtype for name in self.kept if isinstance(dtype := self.stream.schema[name], pl.Enum)}
+        present: dict[str, set[str]] = {name: set() for name in stated}
+        for batch, _, _ in self._read_released_rows(keys, list(stated)) if stated else ():
+            for name, seen in present.items():
+                seen.update(set(batch.get_column(name).cast(pl.String).drop_nulls().unique()))
+        return {
+            name: pl.Enum([each for each in dtype.categories if each in present[name]])
+            for name, dtype in stated.items()
+        }
+
+    def _read_released_rows(
+        self, keys: Path, columns: Sequence[str]
+    ) -> Iterator[tuple[pl.DataFrame, NDArray[np.int32], list[NDArray[np.uint64]]]]:
+        """Yield some columns of the rows that are released, with their classes and their packed codes."""
+        words = self.packing.words
+        with keys.open("rb") as file:
+            # Without any column there would be no batches to tell the number of rows.
+            for whole in self.stream.iterate_batches(columns or self.recipe.quasi[:1]):
+                # Keys were written row by row, so batches of any size find theirs.
+                key = list(np.fromfile(file, np.uint64, whole.height * words).reshape(-1, words).T)
+                class_of = self.recoding.class_of[self._place(key)]
+                rows = class_of >= 0
+                if rows.all():
+                    yield whole, class_of, key
+                else:
+                    yield whole.filter(pl.Series(rows)), class_of[rows], [word[rows] for word in key]
+
+    def _count_formulas(self, frame: pl.DataFrame, kept: Sequence[str]) -> None:
+        for name, count in count_formula_cells(frame, kept).items():
+            self._formulas[name] = self._formulas.get(name, 0) + count
+
+    def warn_of_formulas(self) -> tuple[str, ...]:
+        """Warn of cells that a spreadsheet would run."""
+        return () if self.recipe.safe_csv else warn_of_formulas(self._total_formulas(), self.names)
+
+    def _total_formulas(self) -> dict[str, int]:
+        """How many cells of each column a spreadsheet would run."""
+        for name, values in self.values.items():
+            if each := count_formula_rows(values, self.recoding.size):
+                self._formulas[name] = each
+        return {name: self._formulas[name] for name in self.names if name in self._formulas}

@@ -1,0 +1,219 @@
+"""The verifier on a cluster: groups what was released, and counts.
+
+Like `shoal.verify` it shares nothing with the search. Executors look at classes a batch at a time; of every
+batch the driver gets the sizes, counted, and for each model the class that comes nearest to violating it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.engines.spark.coding import join_codes
+from shoal.engines.spark.source import SparkSource
+from shoal.engines.spark.witness import render_cell
+from shoal.engines.spark.workers import as_arrow
+from shoal.engines.verifier import number_sensitive_values
+from shoal.privacy import Counts, Model, SensitiveCounts, ValueScale, for_columns
+from shoal.privacy.counts import sum_by_place
+from shoal.table import Column
+from shoal.verification.verifier import Verdict, Verification, judge_model
+
+_SCHEMA = "model int, size bigint, classes bigint, value array<int>, times array<bigint>"
+_SIZES = -1  # in place of a model: sizes of classes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CountedVerification(Verification):
+    """What was found, with the sizes of all classes, in no order."""
+
+    class_sizes: NDArray[np.int64]
+
+
+def verify_release(
+    released: SparkSource,
+    spark: Any,
+    quasi: Sequence[str],
+    sensitive: Sequence[str],
+    models: Sequence[Model],
+    columns: Mapping[str, Column],
+) -> CountedVerification:
+    """Check a release against models."""
+    every = for_columns(models, sensitive)
+    verdicts: dict[int, Verdict] = {}
+    size: NDArray[np.int64] | None = None
+    for name in sensitive:
+        about = {at: model for at, model in enumerate(every) if _find_column(model) == name}
+        if about:
+            size, found = _verify_column(released, spark, quasi, name, about, columns[name])
+            verdicts |= found
+    # No model is about a sensitive column, so one pass for the sizes is enough.
+    if size is None:
+        size = _count_class_sizes(released, quasi)
+    counts = Counts(size, {})
+    verdicts |= {at: judge_model(model, counts) for at, model in enumerate(every) if at not in verdicts}
+    holds = all(verdict.holds for verdict in verdicts.values())
+    verdict = tuple(verdicts[at] for at in range(len(every)))
+    figures = (int(size.sum()), size.size, int(size.min()))
+    return CountedVerification(holds, *figures, verdict, class_sizes=size)
+
+
+def _find_column(model: Model) -> str | None:
+    return getattr(model, "column", None) if model.sensitive else None
+
+
+def _build_keys(released: SparkSource, quasi: Sequence[str]) -> list[Any]:
+    """The released quasi-identifiers; zero and minus zero are equal numbers, but not to a reader."""
+    kinds = dict(zip(released.names, released.kinds, strict=True))
+    cells = [render_cell(released.column_name(name), kinds[name]) for name in quasi]
+    return [cell.alias(f"q{j}") for j, cell in enumerate(cells)]
+
+
+def _count_class_sizes(released: SparkSource, quasi: Sequence[str]) -> NDArray[np.int64]:
+    """The sizes of all classes."""
+    from pyspark.sql import functions as f  # noqa: PLC0415
+
+    classes = released.frame.groupBy(*_build_keys(released, quasi)).agg(f.count(f.lit(1)).alias("size"))
+    return _repeat_sizes(
+        pl.from_arrow(classes.groupBy("size").agg(f.count(f.lit(1)).alias("classes")).toArrow())
+    )
+
+
+def _repeat_sizes(sizes: Any) -> NDArray[np.int64]:
+    return np.repeat(sizes["size"].to_numpy().astype(np.int64), sizes["classes"].to_numpy())
+
+
+def _verify_column(
+    released: SparkSource,
+    spark: Any,
+    quasi: Sequence[str],
+    name: str,
+    models: Mapping[int, Model],
+    column: Column,
+) -> tuple[NDArray[np.int64], dict[int, Verdict]]:
+    """The sizes of all classes, and what becomes of models about one sensitive column."""
+    from pyspark.sql import functions as f  # noqa: PLC0415
+
+    place = released.column_name(name)
+    known = released.frame.groupBy(place).agg(f.count(f.lit(1)).alias("n")).toArrow()
+    raw: Any = pl.from_arrow(known.column(0))
+    code, scale = number_sensitive_values(raw, column, released.origin, released.na)
+    # Models compare a class with all that was released, so executors need the whole counts.
+    whole = sum_by_place(code, known["n"].to_numpy())
+    coded = join_codes(released.frame, place, spark, known.column(0), code, "code")
+    keys = [f"q{j}" for j in range(len(quasi))]
+    counted = coded.groupBy(*_build_keys(released, quasi), "code").agg(f.count(f.lit(1)).alias("n"))
+    # Sorted, since collect_list gives them in any order.
+    entries = f.array_sort(f.collect_list(f.struct("code", "n")))
+    classes = counted.groupBy(*keys).agg(f.sum("n").alias("size"), entries.alias("entries"))
+    judge = _ClassJudge(tuple(models.items()), scale, whole, name)
+    slim = classes.select("size", f.col("entries.code").alias("value"), f.col("entries.n").alias("times"))
+    judged = slim.mapInArrow(judge.__call__, _SCHEMA)
+    found: Any = pl.from_arrow(judged.toArrow())
+    size = _repeat_sizes(found.filter(pl.col("model") == _SIZES))
+    verdicts = {}
+    for at, model in models.items():
+        worst = found.filter(pl.col("model") == at)
+        verdict = judge_model(model, judge.build_counts(worst))
+        # What is achieved comes from the worst classes; whether it holds, from all of them.
+        verdicts[at] = replace(verdict, holds=verdict.holds and worst["classes"].sum() == 0)
+    return size, verdicts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ClassJudge:
+    """Finds the classes that matter to models about one sensitive column."""
+
+    models: tuple[tuple[int, Model], ...]
+    scale: ValueScale
+    whole: NDArray[np.int64]
+    name: str
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Judge classes by batches; ``classes`` counts those of a size, or those that violate a model."""
+        for batch in batches:
+            frame: Any = pl.from_arrow(batch)
+            if frame.height:
+                yield from as_arrow(self._judge_classes(frame)).to_batches()
+
+    def _judge_classes(self, frame: pl.DataFrame) -> pl.DataFrame:
+        sizes = frame.group_by("size").agg(pl.len().cast(pl.Int64).alias("classes"))
+        found = [sizes.with_columns(model=pl.lit(_SIZES), value=pl.lit(None), times=pl.lit(None))]
+        counts = self.build_counts(frame)
+        for at, model in self.models:
+            # The class that decides the figure of a batch is all that the driver needs of it.
+            worst = frame[sorted(_find_worst_classes(model, counts))]
+            violating = int(np.count_nonzero(~model.holds(counts)))
+            found.append(worst.with_columns(model=pl.lit(at), classes=pl.lit(violating)))
+        kinds: dict[str, Any] = {
+            "model": pl.Int32,
+            "size": pl.Int64,
+            "classes": pl.Int64,
+            "value": pl.List(pl.Int32),
+            "times": pl.List(pl.Int64),
+        }
+        return pl.concat(
+            [each.select(pl.col(name).cast(kind) for name, kind in kinds.items()) for each in found]
+        )
+
+    def build_counts(self, classes: pl.DataFrame) -> Counts:
+        """Classes as models see them, which compare with all that was released."""
+        entries = (
+            classes.select("value", "times")
+            .with_row_index("class")
+            .explode("value", "times")
+            .drop_nulls("value")
+        )
+        values = SensitiveCounts(
+            entries["class"].to_numpy().astype(np.int64),
+            entries["value"].to_numpy().astype(np.int64),
+            entries["times"].to_numpy().astype(np.int64),
+            self.scale,
+            self.whole,
+        )
+        return Counts(classes["size"].to_numpy().astype(np.int64), {self.name: values})
+
+
+def _find_worst_classes(model: Model, counts: Counts) -> set[int]:
+    """Some classes that by themselves reach no more under a model than all of them do."""
+    reached = model.achieved(counts)
+    parts = list(reached) if isinstance(reached, dict) else [None]
+    return {_bisect_worst_class(model, counts, part) for part in parts}
+
+
+def _bisect_worst_class(model: Model, counts: Counts, part: str | None) -> int:
+    """The class that decides what is reached, found in halves."""
+    first, last = 0, counts.classes
+    reached = _read_achieved(model, counts, part)
+    while last - first > 1:
+        middle = (first + last) // 2
+        # What all classes reach is the worst of both halves, so one of them reaches the same.
+        if _read_achieved(model, _slice_classes(counts, first, middle), part) == reached:
+            last = middle
+        else:
+            first = middle
+    return first
+
+
+def _read_achieved(model: Model, counts: Counts, part: str | None) -> float:
+    reached = model.achieved(counts)
+    return reached[part] if isinstance(reached, dict) and part is not None else reached  # type: ignore[return-value]
+
+
+def _slice_classes(counts: Counts, first: int, last: int) -> Counts:
+    """Some classes that follow each other."""
+    columns = {}
+    for name, values in counts.sensitive.items():
+        begin, end = np.searchsorted(values.class_of, (first, last))
+        columns[name] = replace(
+            values,
+            class_of=values.class_of[begin:end] - first,
+            value=values.value[begin:end],
+            count=values.count[begin:end],
+        )
+    return Counts(counts.size[first:last], columns)

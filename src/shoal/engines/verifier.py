@@ -1,0 +1,169 @@
+"""The verifier for releases larger than memory: DuckDB groups what is in the written file, and counts.
+
+Like `shoal.verify` it shares nothing with the search: it reads the file, by a reader that has nothing to do
+with the writer. DuckDB reads Parquet itself, and gets delimited text cell by cell from `outsider`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.errors import InternalError
+from shoal.privacy import Counts, Model, SensitiveCounts, ValueScale, number_distinct_values
+from shoal.privacy.counts import sum_by_place
+from shoal.table import Column, Origin, Table
+from shoal.table.formats import import_optional
+from shoal.table.frames import use_safe_name
+from shoal.verification.outsider import scan_cells
+from shoal.verification.verifier import Verification, judge_counts
+
+_FETCHED = 1 << 17
+_BATCH = 1 << 17
+
+
+class DatabaseVerifier:
+    """A written release, counted in a database."""
+
+    def __init__(
+        self, connection: Any, path: Path, form: Origin, names: Sequence[str], na: tuple[str, ...]
+    ) -> None:
+        self._connection, self._path, self._form = connection, path, form
+        self._names, self._na = list(names), na
+
+    def verify_release(
+        self,
+        quasi: Sequence[str],
+        sensitive: Sequence[str],
+        models: Sequence[Model],
+        columns: Mapping[str, Column],
+    ) -> Verification:
+        """Check the release against models."""
+        size: NDArray[np.int64] = np.empty(0, np.int64)
+        found = {}
+        # One pass per sensitive column: all together could be as many groups as rows.
+        for name in sensitive or (None,):
+            code, scale = self._number_values(name, columns)
+            # Classes come in the order of their cells, so every pass numbers them alike.
+            classes, values, times = self._count_values(quasi, name, code)
+            size = sum_by_place(classes, times)
+            if name is not None:
+                found[name] = SensitiveCounts.of_rows(classes, values, scale, times)
+        return judge_counts(Counts(size, found), sensitive, models)
+
+    def _count_values(
+        self, quasi: Sequence[str], sensitive: str | None, code: pl.DataFrame
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+        """Class by class, in one order for any sensitive column: its values and how often each occurs."""
+        source = self._open_columns([*quasi, *([] if sensitive is None else [sensitive])])
+        cells = self._render_cells(source, quasi)
+        keys = ", ".join(f"{cell} AS q{j}" for j, cell in enumerate(cells))
+        order = ", ".join(f"q{j}" for j in range(len(cells)))
+        value = "NULL" if sensitive is None else self._name_column(sensitive)
+        query = f"SELECT {keys}, {value} AS s, count(*) AS n FROM release GROUP BY ALL ORDER BY {order}"
+        groups = source.query("release", query)
+        frame = pl.concat(list(_number_groups(groups, [f"q{j}" for j in range(len(cells))], code)))
+        return frame["class"].to_numpy(), frame["code"].to_numpy(), frame["n"].to_numpy()
+
+    def _open_columns(self, names: Sequence[str]) -> Any:
+        """Some columns of the file, cell by cell as it stands, under names that tell where they stand in it.
+
+        Names may be absent from the file or changed in it, and to a database ``a`` and ``A`` are one name.
+        """
+        if self._form.format == "parquet":
+            source = self._connection.read_parquet(str(self._path))
+            if (found := len(source.columns)) != len(self._names):
+                raise InternalError(f"the release has {len(self._names)} columns, but {found} were written")
+            there = {name: source.columns[self._names.index(name)] for name in names}
+            return source.project(
+                ", ".join(f"{_quote_name(there[name])} AS {self._name_column(name)}" for name in names)
+            )
+        pyarrow = import_optional("pyarrow", "shoal[scale]")
+        kinds = pyarrow.schema([(self._name_column(name), pyarrow.large_string()) for name in names])
+        cells = scan_cells(self._path, self._form, len(self._names))
+        batches = (
+            pyarrow.record_batch(
+                [each.to_arrow().cast(pyarrow.large_string()) for each in batch], schema=kinds
+            )
+            for batch in cells.select(str(self._names.index(name)) for name in names).collect_batches(
+                chunk_size=_BATCH
+            )
+        )
+        return self._connection.from_arrow(pyarrow.RecordBatchReader.from_batches(kinds, batches))
+
+    def _name_column(self, name: str) -> str:
+        return f"x{self._names.index(name)}"
+
+    def _render_cells(self, source: Any, names: Sequence[str]) -> list[str]:
+        """Cells as their reader sees them: zero and minus zero are equal numbers, but not to a reader."""
+        kinds = dict(zip(source.columns, map(str, source.types), strict=True))
+        places = map(self._name_column, names)
+        return [f"{at}::VARCHAR" if kinds[at] in ("FLOAT", "DOUBLE") else at for at in places]
+
+    def make_words(self, table: str, quasi: Sequence[str], others: Sequence[str]) -> None:
+        """Make a table of words: one of the quasi-identifiers of each row, and one of every other cell."""
+        source = self._open_columns([*quasi, *others])
+        words = [f"hash(hash({', '.join(self._render_cells(source, quasi))})) AS class"]
+        words += [
+            f"{hash_cell(cell, j)} AS w{j}" for j, cell in enumerate(self._render_cells(source, others))
+        ]
+        source.project(", ".join(words)).create(table)
+
+    def list_distinct_values(self, name: str) -> pl.Series:
+        """The distinct values of a column, as they stand."""
+        query = f"SELECT DISTINCT {self._name_column(name)} AS s FROM release"
+        return pl.DataFrame(self._open_columns([name]).query("release", query).to_arrow_table())["s"]
+
+    def _number_values(
+        self, name: str | None, columns: Mapping[str, Column]
+    ) -> tuple[pl.DataFrame, ValueScale]:
+        """The distinct values of a sensitive column as they stand, and the number of each."""
+        if name is None:
+            return pl.DataFrame({"s": [None], "code": pl.Series([0], dtype=pl.Int32)}), ValueScale()
+        raw = self.list_distinct_values(name)
+        code, scale = number_sensitive_values(raw, columns[name], self._form, self._na)
+        return pl.DataFrame({"s": raw, "code": code}), scale
+
+
+def number_sensitive_values(
+    raw: pl.Series, column: Column, form: Origin, na: tuple[str, ...]
+) -> tuple[NDArray[np.int32], ValueScale]:
+    """Numbers of the distinct values of a released sensitive column, as they stand."""
+    seen = use_safe_name(Table(pl.DataFrame([raw.alias(column.name)]), form, na).column(column.name))
+    there = seen.is_not_null()
+    number, scale = number_distinct_values(seen.filter(there), seen.has_nulls(), column)
+    code = np.full(len(raw), number[-1], np.int32)
+    code[there.to_numpy()] = number[:-1]
+    return code, scale
+
+
+def _number_groups(groups: Any, keys: Sequence[str], code: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Sorted groups with numbers in place of texts, of the class and of the value, a batch at a time."""
+    last, number = None, -1
+    for batch in groups.to_arrow_reader(_FETCHED):
+        frame: Any = pl.from_arrow(batch)
+        texts = frame.select(keys)
+        joint = texts if last is None else pl.concat([last, texts])
+        # A class may go on over the border of two batches, so the last row is carried over.
+        new = joint.select(pl.any_horizontal(pl.all().ne_missing(pl.all().shift(1)))).to_series().to_numpy()
+        new = new[joint.height - texts.height :].copy()
+        if last is None:
+            new[0] = True
+        of_row = number + np.cumsum(new)
+        last, number = texts.tail(1), int(of_row[-1])
+        value = frame.select("s").join(code, on="s", how="left", nulls_equal=True, maintain_order="left")
+        yield pl.DataFrame({"class": of_row.astype(np.int32), "code": value["code"], "n": frame["n"]})
+
+
+def hash_cell(cell: str, number: int) -> str:
+    """SQL: the word of a cell; columns differ in their ``number``, so that equal cells have other words."""
+    return f"hash(xor(hash({cell}), hash({number})))"
+
+
+def _quote_name(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'

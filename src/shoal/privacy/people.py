@@ -1,0 +1,95 @@
+"""People instead of rows: what a class counts where a person can have several rows.
+
+This is the one definition. A class has as many people as there are different persons in its rows. Of the
+people of a class, as many have a sensitive value as have it in any of their rows there. So a *unit*, which is
+a person together with a value, counts once in a class, however many of its rows say so. Models get the counts
+that follow from it here; the search has the units in its rules, and its kernels count each once as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.privacy.alpha_k import AlphaK
+from shoal.privacy.base import Model
+from shoal.privacy.counts import SensitiveCounts, ValueScale
+from shoal.privacy.distinct_l import DistinctL, PSensitive
+from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.scale import fold_spelling
+from shoal.table import Table, to_strings
+
+
+def number_people(column: pl.Series) -> tuple[NDArray[np.int64], int]:
+    """The number of the person of each row, in the order of their ids; and how many rows have none.
+
+    A missing id is nobody else's: each such row is a person of its own. Spellings of one id are one person,
+    as `P1` and `p1 `, and a marker such as `unknown` is one person, too: the fewer people, the more careful.
+    """
+    text = fold_spelling(to_strings(column))
+    known = (text.is_not_null() & (text != "").fill_null(False)).to_numpy()
+    number = np.empty(text.len(), np.int64)
+    number[known] = text.filter(pl.Series(known)).rank("dense").to_numpy() - 1
+    missing = int(np.count_nonzero(~known))
+    number[~known] = np.arange(missing) + int(number[known].max(initial=-1)) + 1
+    return number, missing
+
+
+def read_people(table: Table, name: str | None) -> NDArray[np.int64] | None:
+    """The number of the person of each row of a table, by the column that says it; None without one."""
+    return None if name is None else number_people(table.column(name))[0]
+
+
+def number_units(person: NDArray[np.integer], value: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Number the different pairs of a person and a value, of every row."""
+    width = int(value.max(initial=0)) + 1
+    return np.unique(person.astype(np.int64) * width + value, return_inverse=True)[1].astype(np.int64)
+
+
+def find_counted_rows(class_of: NDArray[np.integer], unit: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The rows that count: of the rows of a class with one unit, the first."""
+    width = int(unit.max(initial=0)) + 1
+    return np.unique(class_of.astype(np.int64) * width + unit, return_index=True)[1]
+
+
+def count_people(
+    class_of: NDArray[np.integer], person: NDArray[np.integer], classes: int = 0
+) -> NDArray[np.int64]:
+    """Number of different people in each class, given the class and the person of each row."""
+    return np.bincount(class_of[find_counted_rows(class_of, person)], minlength=classes)
+
+
+def count_people_by_value(
+    class_of: NDArray[np.integer],
+    value: NDArray[np.integer],
+    person: NDArray[np.integer],
+    scale: ValueScale | None = None,
+) -> SensitiveCounts:
+    """How many people of each class have each value, and how many of the whole table do."""
+    unit = number_units(person, value)
+    counted = find_counted_rows(class_of, unit)
+    found = SensitiveCounts.of_rows(class_of[counted], value[counted].astype(np.int64), scale)
+    # A person counts once in the whole as well, also one whose rows are in several classes.
+    once = find_counted_rows(np.zeros_like(unit), unit)
+    return replace(found, reference=np.bincount(value[once]))
+
+
+def list_countable_models(models: Iterable[Model]) -> Iterator[Model]:
+    """What of a goal about people can be checked by counting rows, which are never fewer than people.
+
+    Models that compare how many have a value are left out: rows tell nothing about them.
+    """
+    for model in models:
+        if isinstance(model, AlphaK) and model.k > 1:
+            yield KAnonymity(model.k)
+        elif not model.sensitive or isinstance(model, DistinctL | PSensitive):
+            yield model
+
+
+def has_repeated_people(person: NDArray[np.integer]) -> bool:
+    """Whether anybody has several rows; if nobody has, people are counted by counting rows."""
+    return bool(np.unique(person).size < person.size)

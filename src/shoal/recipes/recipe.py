@@ -1,0 +1,358 @@
+"""A run is a value: `Recipe` holds everything that a run depends on, and can be written down as TOML."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import isfinite
+from numbers import Real
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import tomli_w
+
+from shoal.algorithms import ALGORITHMS, Algorithm
+from shoal.algorithms.safepub import SafePubScheme
+from shoal.codespace.encoding import CategoryOrder
+from shoal.codespace.loss import LOSSES
+from shoal.codespace.recoding import Render
+from shoal.errors import InputError, OutputError, RecipeError, quote, unknown
+from shoal.privacy import Model, SafePub, model_text, move_population, parse_model
+from shoal.recipes.settings import (
+    EDITION,
+    GROUPS,
+    ROLES,
+    RecipeSettings,
+    list_settings,
+)
+from shoal.support.files import as_utf8, read_small
+from shoal.support.parameters import (
+    build_entry,
+    byte_count,
+    check_fields,
+    describe_parameters,
+    name_of,
+)
+from shoal.table import Column, ColumnType, ReadOptions, check_delimiter
+from shoal.table.hierarchies import Hierarchy, from_toml, is_ready, to_toml
+
+_MEGABYTES = 16  # of a recipe, with the hierarchies in it
+# What annotations in the table of settings name, and the table itself does not load.
+_SLOW_TYPES = {
+    "Algorithm": Algorithm,
+    "CategoryOrder": CategoryOrder,
+    "ColumnType": ColumnType,
+    "Hierarchy": Hierarchy,
+    "Model": Model,
+    "ReadOptions": ReadOptions,
+    "Render": Render,
+}
+_DRAWN_ANEW = "# safepub draws another sample in every run: this recipe does not give the same bytes again.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe(RecipeSettings):
+    """Everything that a run depends on, apart from the table itself."""
+
+    def __post_init__(self) -> None:
+        # Types first: the checks below compare numbers and look up names.
+        check_fields(self, read_setting_types())
+        if not self.quasi:
+            raise RecipeError(
+                "no quasi-identifiers: name the columns that someone could recognise a person by"
+            )
+        if not self.models:
+            raise RecipeError("no privacy goal: say what must hold, for example k = 5")
+        self._check_roles()
+        self._check_columns()
+        self._check_numbers()
+        # A model that only one algorithm can keep must not be taken for granted with another.
+        self._check_safepub()
+        if self.loss not in LOSSES:
+            raise RecipeError(unknown("loss", self.loss, LOSSES))
+        if self.delimiter is not None:
+            object.__setattr__(self, "delimiter", check_delimiter(self.delimiter))
+        if strange := [name for name in self.fold or () if name not in self.sensitive]:
+            raise RecipeError(f"fold names {quote(strange)}: not among the sensitive {quote(self.sensitive)}")
+        if empty := [name for name, reason in self.accept.items() if not str(reason).strip()]:
+            raise RecipeError(f"{quote(empty)} is accepted without a reason: say why, as in accept ID=REASON")
+
+    def _check_numbers(self) -> None:
+        if not 0 <= self.suppress <= 1:
+            raise RecipeError(f"suppress is a share of the rows, from 0 to 1, not {self.suppress}")
+        if self.memory is not None:
+            byte_count("memory", self.memory)
+        if self.driver_rows < 1:
+            raise RecipeError(f"driver_rows must be 1 or more, not {self.driver_rows}")
+        if self.master is not None and self.engine != "spark":
+            raise RecipeError("a master is the address of a Spark cluster: it goes with engine 'spark'")
+        if self.memory is not None and self.engine == "spark":
+            raise RecipeError("a memory limit is for one machine: leave it out, or take engine 'local'")
+        for name in ("seed", "threads"):
+            if getattr(self, name) < 0:
+                raise RecipeError(f"{name} must be 0 or more, not {getattr(self, name)}")
+
+    def _check_safepub(self) -> None:
+        if not self.uses_safepub and any(isinstance(model, SafePub) for model in self.models):
+            raise RecipeError(
+                "the model safepub is kept by the algorithm safepub only, with the levels that are to be "
+                "released: --algorithm safepub --set levels=age=2,sex=0"
+            )
+        if self.uses_safepub and self.seed:
+            raise RecipeError(
+                f"safepub takes no seed, and so not {self.seed}: anyone who knows it knows who was drawn. "
+                "Leave it out; for a test that is to be repeated, and is not private, there is --set seed=1"
+            )
+
+    @property
+    def uses_safepub(self) -> bool:
+        """Whether it draws a random sample that promises differential privacy."""
+        return isinstance(self.algorithm, SafePubScheme)
+
+    def _check_columns(self) -> None:
+        for column, type in self.types.items():
+            if type not in get_args(ColumnType):
+                raise RecipeError(f"column '{column}': {unknown('type', str(type), get_args(ColumnType))}")
+        for column, weight in self.weights.items():
+            if not isinstance(weight, Real) or not isfinite(weight):
+                raise RecipeError(f"the weight of '{column}' must be a finite number, not {weight!r}")
+        # A sensitive column may have a hierarchy too: some models measure distances in it.
+        kept = (*self.quasi, *self.sensitive)
+        for what, named, among in (("weight", self.weights, self.quasi), ("hierarchy", self.trees, kept)):
+            if strange := [column for column in named if column not in among]:
+                raise RecipeError(f"a {what} is given for {quote(strange)}: not among {quote(among)}")
+
+    def _check_roles(self) -> None:
+        seen: dict[str, str] = {} if self.person is None else {self.person: "person"}
+        for role in ROLES:
+            for column in getattr(self, role):
+                if column in seen:
+                    twice = "twice" if seen[column] == role else f"both {seen[column]} and {role}"
+                    raise RecipeError(f"column '{column}' is named {twice}: give each column one role")
+                seen[column] = role
+
+    def columns(self, trees: Mapping[str, Hierarchy]) -> dict[str, Column]:
+        """What it knows of quasi-identifiers and sensitive columns, with the hierarchies that were read."""
+        return {
+            name: Column(
+                name,
+                self.types.get(name),
+                self.orders.get(name),
+                trees.get(name),
+                self.reading.na,
+                self.fold is None or name in self.fold,
+            )
+            for name in (*self.quasi, *self.sensitive)
+        }
+
+    def without_role(self, names: Sequence[str]) -> list[str]:
+        """The columns among ``names`` that have no role."""
+        named = {*self.quasi, *self.sensitive, *self.identifier, *self.plain, self.person}
+        return [name for name in names if name not in named]
+
+    def left_out(self, names: Sequence[str]) -> list[str]:
+        """The columns among ``names`` that are not released."""
+        others = self.without_role(names) if self.others == "drop" else ()
+        left_out = {*self.identifier, *others, self.person}
+        return [name for name in names if name in left_out]
+
+    @classmethod
+    def from_toml(cls, source: str | Path) -> Recipe:
+        """Read a recipe from a file; paths in it are relative to its folder."""
+        path = Path(source)
+        try:
+            text = as_utf8(path, read_small(path, _MEGABYTES))
+        except OSError as error:
+            raise InputError(f"{path}: cannot read the recipe: {error.strerror}") from error
+        except InputError as error:
+            raise RecipeError(f"not a recipe: {error}") from None
+        return cls.from_text(text, path)
+
+    @classmethod
+    def from_text(cls, text: str, path: Path) -> Recipe:
+        """Read a recipe from TOML that stands in the file ``path``, whose folder paths in it start from."""
+        try:
+            return cls.from_dict(tomllib.loads(text), path.parent)
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise RecipeError(f"{path}: not a recipe: {error}") from error
+        except InputError as error:
+            raise RecipeError(f"{path}: {error}") from error
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], folder: Path) -> Recipe:
+        """The recipe of which `to_dict` made ``content``; paths in it are relative to ``folder``."""
+        return _from_sections(content, folder)
+
+    def to_toml(self, folder: str | Path | None = None) -> str:
+        """The recipe as TOML text; paths relative to ``folder``, or as they are."""
+        return (_DRAWN_ANEW if self.uses_safepub else "") + tomli_w.dumps(self.to_dict(folder))
+
+    def to_dict(self, folder: str | Path | None = None) -> dict[str, Any]:
+        """The recipe as nested tables of plain values."""
+        sections = {section: {} for section in _SECTIONS}  # type: dict[str, dict[str, Any]]
+        for section, names in _SECTIONS.items():
+            for name in names:
+                value = _to_plain(self, name, folder)
+                # An empty tuple is no default here: an empty fold says "fold nothing".
+                if value not in (None, "", [], {}):
+                    sections[section][name] = value
+        trees = {column: to_toml(tree) for column, tree in self.trees.items()}
+        given = {section: values for section, values in sections.items() if values}
+        return {"shoal": {"recipe": self.edition}, **given, **({"trees": trees} if trees else {})}
+
+
+@cache
+def read_setting_types() -> dict[str, Any]:
+    """The types of all settings."""
+    return get_type_hints(Recipe, localns=_SLOW_TYPES)
+
+
+def check_private(recipe: Recipe) -> None:
+    """Refuse to write a sample by a stated seed: a person who knows the seed can draw it again."""
+    if isinstance(recipe.algorithm, SafePubScheme) and recipe.algorithm.seed is not None:
+        raise OutputError(
+            "a sample by a stated seed is not private and never written: leave out the output or the seed"
+        )
+
+
+_SECTIONS = {group: tuple(key for each in list_settings(group) for key in each.keys) for group in GROUPS}
+# What TOML has to hold for a setting to be made of it; what is wrong inside of that is found later.
+_WANTED = {"tuple[": (list, "a list of texts"), "Mapping[": (dict, "a table"), "str": (str, "text")}
+_KINDS: dict[str, tuple[type, str]] = {
+    each.name: kind
+    for each in list_settings()
+    for begin, kind in _WANTED.items()
+    if each.annotation.startswith(begin)
+} | {
+    "algorithm": (str, "text"),
+    "parameters": (dict, "a table"),
+    "delimiter_in": (str, "text"),
+    "encoding": (str, "text"),
+    "header": (bool, "true or false"),
+    "na": (list, "a list of texts"),
+}
+_READING = {"delimiter_in": "delimiter", "encoding": "encoding", "header": "header", "na": "na"}
+_PATHS = ("input", "output")
+_DEFAULTS = {each.name: each.default for each in list_settings()}
+
+
+def _to_plain(recipe: Recipe, name: str, folder: str | Path | None) -> Any:
+    """One setting as TOML holds it; None where it is the default."""
+    written: dict[str, Callable[[], Any]] = {
+        "models": lambda: [
+            model_text(move_population(model, lambda path: _make_relative(path, folder)))
+            for model in recipe.models
+        ],
+        "algorithm": lambda: name_of(ALGORITHMS, recipe.algorithm),
+        "parameters": lambda: describe_parameters(recipe.algorithm),
+        "hierarchies": lambda: [_relative_source(source, folder) for source in recipe.hierarchies],
+        "loss": lambda: recipe.loss,
+        "seed": lambda: None if recipe.uses_safepub else recipe.seed,
+    }
+    if name in written:
+        return written[name]()
+    if name in _READING:
+        value, usual = (getattr(each, _READING[name]) for each in (recipe.reading, ReadOptions()))
+    else:
+        value, usual = getattr(recipe, name), _DEFAULTS[name]
+    # Defaults are left out, so that a recipe shows what was decided.
+    if value == usual:
+        return None
+    return _make_relative(value, folder) if name in _PATHS else value
+
+
+def _make_relative(path: str, folder: str | Path | None) -> str:
+    return path if folder is None else os.path.relpath(path, folder)
+
+
+def hierarchy_files(source: str) -> list[Path]:
+    """The files that a hierarchy source reads: one, those of a folder, or none where it is ready-made."""
+    name = _split_source(source, Path())[1]
+    if is_ready(name):
+        return []
+    path = Path(name)
+    return sorted(path.iterdir()) if path.is_dir() else [path]
+
+
+def _relative_source(source: str, folder: str | Path | None) -> str:
+    column, path = _split_source(source, Path())
+    return source if is_ready(path) else f"{column}{_make_relative(path, folder)}"
+
+
+def _split_source(source: str, folder: Path) -> tuple[str, str]:
+    """A hierarchy source is a path, or ``column=path``; the first part with its equals sign."""
+    # A file whose own name has an equals sign is taken as a path.
+    column, equals, path = ("", "", source) if (folder / source).exists() else source.rpartition("=")
+    return column + equals, path
+
+
+def _from_sections(content: Mapping[str, Any], folder: Path) -> Recipe:
+    settings: dict[str, Any] = {"edition": _read_edition(content.get("shoal", {}))}
+    content = {section: values for section, values in content.items() if section != "shoal"}
+    trees = content.get("trees", {})
+    for section, values in content.items():
+        if section not in (*_SECTIONS, "trees"):
+            raise RecipeError(unknown("section", section, [*_SECTIONS, "trees"]))
+        if not isinstance(values, Mapping):
+            raise RecipeError(f"'{section}' must be a section, written [{section}]")
+        for name, value in values.items() if section != "trees" else ():
+            if name not in _SECTIONS[section]:
+                raise RecipeError(unknown(f"setting in [{section}]", name, _SECTIONS[section]))
+            _check_kind(section, name, value)
+            settings[name] = tuple(value) if isinstance(value, list) else value
+    # Both the input and the release have a delimiter: in a file the former is delimiter_in.
+    reading = {_READING[name]: settings.pop(name) for name in list(settings) if name in _READING}
+    for name in _PATHS:
+        if name in settings:
+            settings[name] = str(folder / settings[name])
+    settings["hierarchies"] = tuple(
+        _absolute_source(source, folder) for source in settings.get("hierarchies", ())
+    )
+    settings["models"] = tuple(
+        move_population(parse_model(text), lambda path: str(folder / path))
+        for text in settings.get("models", ())
+    )
+    name, parameters = settings.pop("algorithm", "auto"), settings.pop("parameters", {})
+    settings["algorithm"] = build_entry("algorithm", ALGORITHMS, name, parameters)
+    settings["orders"] = {
+        column: _values_in_order(column, values) for column, values in settings.get("orders", {}).items()
+    }
+    settings["trees"] = {column: from_toml(tree, f"trees.{column}") for column, tree in trees.items()}
+    try:
+        return Recipe(**{"quasi": (), **settings}, reading=ReadOptions(**reading))
+    except TypeError as error:
+        raise RecipeError(f"a setting has the wrong kind of value: {error}") from error
+
+
+def _read_edition(heading: Any) -> int:
+    """The edition of a recipe file; those of version 0.1 do not say it."""
+    found = heading.get("recipe", 1) if isinstance(heading, Mapping) else None
+    # A newer edition may mean something else by a known setting, so it is not guessed.
+    if not isinstance(found, int) or not 1 <= found <= EDITION:
+        raise RecipeError(
+            f"this recipe is of edition {found!r}, and this version of Shoal reads up to {EDITION}: use a "
+            "newer one"
+        )
+    return found
+
+
+def _values_in_order(column: str, values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list):
+        raise RecipeError(f"the order of '{column}' must be a list of its values, not {values!r}")
+    return tuple(map(str, values))
+
+
+def _absolute_source(source: str, folder: Path) -> str:
+    column, path = _split_source(source, folder)
+    return source if is_ready(path) else f"{column}{folder / path}"
+
+
+def _check_kind(section: str, name: str, value: Any) -> None:
+    """Refuse a value of which nothing can be made; what is wrong inside of it is found later."""
+    kind, wanted = _KINDS.get(name, (object, ""))
+    texts = kind is not list or (isinstance(value, list) and all(isinstance(each, str) for each in value))
+    if not isinstance(value, kind) or not texts:
+        raise RecipeError(f"{name} in [{section}] must be {wanted}, not {value!r}")

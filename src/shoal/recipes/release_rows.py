@@ -1,0 +1,75 @@
+"""Rows to release, for every engine: their source, order and file, and what they give away together.
+
+The engine in memory makes them of a table, and a saved recoding of later rows. Both do this alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.codespace.encoding import EncodedColumn
+from shoal.errors import InternalError
+from shoal.recipes.recipe import Recipe
+from shoal.table import Column, Origin, Table, read_table
+from shoal.table.frames import order_released
+from shoal.verification.findings import JudgedRelease, OriginalColumn
+from shoal.verification.outsider import read_release
+
+Rows = NDArray[np.int64]
+
+
+def read_rows(recipe: Recipe, source: object) -> Table:
+    """A table, which may have been read before; columns that are left out need not have a type we know."""
+    if isinstance(source, Table):
+        return source
+    return read_table(source, recipe.reading, left_out=recipe.left_out)
+
+
+def sort_released_rows(
+    keeps_order: bool, table: Table, columns: Mapping[str, pl.Series], rows: Rows, left_out: Sequence[str]
+) -> tuple[dict[str, pl.Series], Rows]:
+    """The released quasi-identifiers and the rows of the table that they are of, in the order to release."""
+    if keeps_order:
+        return dict(columns), rows
+    # Sorted by what is released, so that the order tells nothing the cells do not.
+    order = order_released(table, columns, rows, left_out)
+    return {name: series.gather(order) for name, series in columns.items()}, rows[order]
+
+
+def read_written_rows(
+    recipe: Recipe, path: Path, layout: Origin, names: Sequence[str], rows: int, *, as_spelt: bool = True
+) -> Table:
+    """What an outsider reads in a file that was written of so many ``rows``: the columns that count."""
+    cells = read_release(path, layout, names, recipe.quasi, recipe.sensitive, as_spelt=as_spelt)
+    if cells.height != rows:
+        raise InternalError(f"{rows} rows are released, but {cells.height} were written")
+    # Without the path, so that nothing reads the file a second time in another way.
+    return Table(cells, replace(layout, path=None), recipe.reading.na)
+
+
+def describe_release(
+    recipe: Recipe, frame: pl.DataFrame, columns: Mapping[str, Column], **known: Any
+) -> JudgedRelease:
+    """A release as a whole, for the findings; ``known`` is what its maker alone knows of the table."""
+    return JudgedRelease(
+        frame,
+        recipe.quasi,
+        recipe.sensitive,
+        recipe.models,
+        columns,
+        **{"identifiers": recipe.identifier, "keeps_order": recipe.row_order == "keep", **known},
+    )
+
+
+def list_original_columns(
+    encoded: Iterable[EncodedColumn], rows: Any = slice(None)
+) -> dict[str, OriginalColumn]:
+    """Quasi-identifiers as they were, of all coded rows or some."""
+    return {each.domain.name: OriginalColumn(each.codes[rows], each.domain.axis) for each in encoded}

@@ -1,0 +1,633 @@
+"""The table of settings: each field of a recipe, declared once with all that is said about it.
+
+From an entry come the field of `shoal.Recipe`, its key in TOML, its option on the command line, its part of
+the equivalent command and Python code, its documentation in `shoal.anonymize`, and its input in the studio.
+
+Nothing slow is imported here, because ``shoal anonymize --help`` reads this table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from inspect import cleandoc
+from textwrap import fill, indent
+from types import MappingProxyType, NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from shoal.recipes import names
+
+if TYPE_CHECKING:
+    from shoal.algorithms import Algorithm
+    from shoal.codespace.encoding import CategoryOrder
+    from shoal.codespace.recoding import Render
+    from shoal.privacy import Model
+    from shoal.table import ColumnType, ReadOptions
+    from shoal.table.hierarchies import Hierarchy
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+ROLES = ("quasi", "sensitive", "identifier", "plain")
+Missing = Literal["category", "drop", "error"]
+Engine = Literal["local", "spark"]
+Others = Literal["keep", "drop"]
+RowOrder = Literal["keep", "released"]
+EDITION = 2
+"""Of recipe files. Those of version 0.1 have none, and keep columns without a role."""
+DRIVER_ROWS = 4_000_000
+GROUPS = {
+    "table": "Reading the table",
+    "columns": "What the columns are",
+    "goal": "The privacy goal",
+    "search": "How to search",
+    "release": "The release",
+}
+"""The sections of a recipe file, with the titles of their panels in the help of a command."""
+
+# Annotations that begin so have values of several parts, for which an option needs a grammar of its own.
+_COLLECTIONS = ("tuple[", "Mapping[")
+_SCALARS: dict[str, type] = {"bool": bool, "int": int, "float": float}
+
+
+class CommandOption(NamedTuple):
+    """An option of the command line."""
+
+    names: tuple[str, ...]
+    metavar: str
+    """What stands for its value in the help; empty for a flag."""
+    help: str
+
+    @property
+    def parameter(self) -> str:
+        """The name of the parameter by which a command takes it."""
+        return self.names[0].strip("-").replace("-", "_")
+
+
+class SettingInfo(NamedTuple):
+    """What is said about a setting beside its name, type and default."""
+
+    group: str = ""
+    """Its section in a recipe file and its panel in the help; empty for what has a place of its own."""
+    options: tuple[CommandOption, ...] = ()
+    """Its options; none where the command line cannot say it."""
+    doc: str = ""
+    """What Python says about it; the help of its option where this is empty."""
+    keys: tuple[str, ...] = ()
+    """Its keys in TOML; its name where this is empty."""
+    argument: bool = True
+    """Whether `shoal.anonymize` takes it by its name; Python needs a recipe for it otherwise."""
+    label: str = ""
+    """What the studio's form calls it; empty where it is not in the form."""
+    words: Mapping[str, str] = MappingProxyType({})
+    """What the studio calls the values that it offers, if not by themselves."""
+
+
+class DeclaredSetting(NamedTuple):
+    """One entry of the table."""
+
+    name: str
+    annotation: str
+    default: Any
+    info: SettingInfo
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether one option says it, by one word or, as a flag that is off by default, by being there."""
+        return len(self.info.options) == 1 and not self.annotation.startswith(_COLLECTIONS)
+
+    @property
+    def value_type(self) -> type:
+        """What the word of its option is converted to; a name that is checked later is a text."""
+        return _SCALARS.get(self.annotation.removesuffix(" | None"), str)
+
+    @property
+    def option(self) -> CommandOption:
+        """The option of a plain setting."""
+        return self.info.options[0]
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Its keys in a section of TOML."""
+        return self.info.keys or (self.name,)
+
+    @property
+    def doc(self) -> str:
+        """Its documentation in Python."""
+        return self.info.doc or self.option.help
+
+
+def option(*names: str, metavar: str = "", help: str) -> CommandOption:
+    """An option by its names, the long one first; a flag has no metavar."""
+    return CommandOption(names, metavar, help)
+
+
+def setting(group: str, *options: CommandOption, **more: Any) -> dict[str, SettingInfo]:
+    """The metadata of a field: its group, its options and what else `SettingInfo` takes."""
+    return {"setting": SettingInfo(group, options, **more)}
+
+
+def _make_algorithm() -> Algorithm:
+    from shoal.algorithms.auto import Auto  # noqa: PLC0415  slow to load
+
+    return Auto()
+
+
+def _make_reading() -> ReadOptions:
+    from shoal.table import ReadOptions  # noqa: PLC0415  slow to load
+
+    return ReadOptions()
+
+
+# Only the recipe that is made of it is ever built, so it has no methods of its own.
+@dataclass(frozen=True, slots=True, init=False, repr=False, eq=False, match_args=False)
+class RecipeSettings:
+    """The settings of a recipe, in the order of its positional arguments.
+
+    Groups in the order of `GROUPS`, and in each group this order, make the layout of recipe files and help.
+    """
+
+    quasi: tuple[str, ...] = field(
+        metadata=setting(
+            "columns",
+            option("--quasi", "-q", metavar="A,B", help="Columns someone could recognise a person by."),
+            doc="Columns that someone could recognise a person by.",
+        ),
+    )
+    models: tuple[Model, ...] = field(
+        metadata=setting(
+            "goal",
+            option("--k", "-k", metavar="N", help="At least this many rows in every class."),
+            option(
+                "--l",
+                "-l",
+                metavar="N",
+                help="At least this many distinct values of each sensitive column in every class.",
+            ),
+            option(
+                "--t",
+                "-t",
+                metavar="X",
+                help="The sensitive values of every class no farther than this, 0 to 1, from those of the "
+                "whole.",
+            ),
+            option(
+                "--model",
+                "-m",
+                metavar="M(P=V)",
+                help=f"Any privacy model, as t(t=0.2,column=S): {names.MODELS}. Repeatable; all hold "
+                "together.",
+            ),
+            doc="The privacy goal; all of them must hold.",
+        ),
+    )
+    sensitive: tuple[str, ...] = field(
+        default=(),
+        metadata=setting(
+            "columns",
+            option("--sensitive", "-s", metavar="S", help="Columns nobody should learn about a person."),
+            doc="Columns that nobody should learn about a person.",
+        ),
+    )
+    identifier: tuple[str, ...] = field(
+        default=(),
+        metadata=setting(
+            "columns",
+            option("--identifier", metavar="ID", help="Columns that name a person; left out of the release."),
+            doc="Columns left out of the release.",
+        ),
+    )
+    plain: tuple[str, ...] = field(
+        default=(),
+        metadata=setting("columns", option("--plain", metavar="X", help="Columns kept as they are.")),
+    )
+    others: Others | None = field(
+        default=None,
+        metadata=setting(
+            "columns",
+            option(
+                "--others",
+                metavar="keep|drop",
+                help="What happens to columns without a role; an error if not said.",
+            ),
+            doc="What happens to columns without a role: they are kept or dropped; an error where None.",
+            # In the studio every column of the table that is open has a role.
+            label="Columns that only a later table has",
+            words={"": "are an error", "drop": "are left out", "keep": "are kept as they are"},
+        ),
+    )
+    input: str | None = field(
+        default=None,
+        metadata=setting("table", argument=False, doc="The table; a run may be given another."),
+    )
+    output: str | None = field(
+        default=None,
+        metadata=setting(
+            "release",
+            option(
+                "--output",
+                "-o",
+                metavar="FILE",
+                help="Where to write it; the suffix names the format, as .csv, .parquet, .jsonl, .xlsx or "
+                ".csv.gz; - is standard output. Nothing is written without it.",
+            ),
+            option(
+                "--out-format",
+                metavar="NAME",
+                help="With -o -: csv, tsv, jsonl, parquet or arrow; the format of the input if not said.",
+            ),
+            doc="Where to write the release as well.",
+        ),
+    )
+    reading: ReadOptions = field(
+        default_factory=_make_reading,
+        metadata=setting(
+            "table",
+            option("--delimiter", metavar="CHAR", help="What separates cells; detected."),
+            option("--encoding", metavar="NAME", help="Of the text, as utf-8 or latin-1; detected."),
+            option("--no-header", help="The first line is a row, too; columns are column_1, column_2, ..."),
+            option("--na", metavar="'?'", help="A cell that stands for a missing value. Repeatable."),
+            doc="How the table is read.",
+            keys=("delimiter_in", "encoding", "header", "na"),
+            argument=False,
+        ),
+    )
+    missing: Missing = field(
+        default="category",
+        metadata=setting(
+            "table",
+            option(
+                "--missing",
+                metavar="HOW",
+                help="A missing value is category (a value of its own), drop (a reason to drop the row) or "
+                "error.",
+            ),
+            doc="What a missing value is: a value of its own, a reason to drop the row, or an error.",
+            label="A missing value is",
+        ),
+    )
+    types: Mapping[str, ColumnType] = field(
+        default_factory=dict,
+        metadata=setting(
+            "columns",
+            option(
+                "--types",
+                metavar="s,i,f",
+                help="Types by position: s string, i integer, f float, d date, o ordered, b boolean; "
+                "inferred where not said.",
+            ),
+            option("--type", metavar="age=int", help="The type of one column. Repeatable."),
+            doc="Types of columns that should not be inferred.",
+        ),
+    )
+    orders: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict,
+        metadata=setting(
+            "columns",
+            option(
+                "--order",
+                metavar="C=S,M,L",
+                help="The values of an ordered column, from first to last. Repeatable.",
+            ),
+            doc="Values of ordered columns in their order.",
+        ),
+    )
+    hierarchies: tuple[str, ...] = field(
+        default=(),
+        metadata=setting(
+            "columns",
+            option(
+                "--hierarchies",
+                "--domains",
+                metavar="PATH",
+                help="Trees over the values: a folder of COLUMN.csv (value;level 1;level 2;...), one such "
+                "file as COLUMN=PATH, a ready-made one as COLUMN=@countries, a domains text file, or TOML. "
+                "Repeatable.",
+            ),
+            doc="Files and folders with hierarchies, and ready-made ones as ``column=@name``.",
+        ),
+    )
+    trees: Mapping[str, Hierarchy] = field(
+        default_factory=dict, metadata=setting("", argument=False, doc="Hierarchies given as values.")
+    )
+    algorithm: Algorithm = field(
+        default_factory=_make_algorithm,
+        metadata=setting(
+            "search",
+            option(
+                "--algorithm",
+                "-a",
+                metavar="NAME",
+                help=f"{names.ALGORITHMS}.",
+            ),
+            option(
+                "--set",
+                metavar="P=V",
+                help=f"A parameter of the algorithm. {names.PARAMETERS} Repeatable.",
+            ),
+            doc="The search, with its parameters.",
+            keys=("algorithm", "parameters"),
+        ),
+    )
+    loss: str = field(
+        default="ncp",
+        metadata=setting(
+            "search",
+            option(
+                "--loss",
+                metavar="NAME",
+                help=f"What is minimised and reported: {names.LOSSES}.",
+            ),
+            doc="What is minimised and reported.",
+            label="Loss that is kept small",
+        ),
+    )
+    weights: Mapping[str, float] = field(
+        default_factory=dict,
+        metadata=setting(
+            "search",
+            option(
+                "--weights",
+                metavar="1,1,20",
+                help="How much each quasi-identifier matters, in order; 1 where not said.",
+            ),
+            option("--weight", metavar="job=20", help="The same for one column. Repeatable."),
+            doc="How much each quasi-identifier matters; 1 where it is not named.",
+        ),
+    )
+    category_order: CategoryOrder | None = field(
+        default=None,
+        metadata=setting(
+            "search",
+            option(
+                "--category-order",
+                metavar="HOW",
+                help="Flat categories by frequency or appearance; the algorithm's own way where not said.",
+            ),
+            doc="The order of flat categories; what the algorithm is made for where None.",
+            argument=False,
+        ),
+    )
+    suppress: float = field(
+        default=0.0,
+        metadata=setting(
+            "goal",
+            option("--suppress", metavar="SHARE", help="The largest share of rows that may be suppressed."),
+        ),
+    )
+    render: Render = field(
+        default="label",
+        metadata=setting(
+            "release",
+            option(
+                "--render",
+                metavar="HOW",
+                help="Released values as label (a tree node by its name, else the range or set), interval "
+                "(the range), set (the values present), or representative (one for all).",
+            ),
+            label="Released values are written as",
+        ),
+    )
+    delimiter: str | None = field(
+        default=None,
+        metadata=setting(
+            "release",
+            option("--out-delimiter", metavar="CHAR", help="What separates cells; else as in the input."),
+            doc="Delimiter of the release; the input's where None.",
+            argument=False,
+        ),
+    )
+    safe_csv: bool = field(
+        default=False,
+        metadata=setting(
+            "release",
+            option(
+                "--safe-csv",
+                help="Put an apostrophe before cells that a spreadsheet would run as a formula.",
+            ),
+            argument=False,
+            label="Neutralise cells that a spreadsheet would run",
+        ),
+    )
+    row_order: RowOrder = field(
+        default="keep",
+        metadata=setting(
+            "release",
+            option(
+                "--row-order",
+                metavar="keep|released",
+                help="Whether rows keep their order or are sorted by what is released.",
+            ),
+            label="Released rows",
+            words={"keep": "stay in their order", "released": "are sorted by what they show"},
+        ),
+    )
+    keep_index: bool = field(
+        default=False,
+        # A file has no index, so that there is no option for it.
+        metadata=setting("release", doc="Whether the index of a pandas frame is the index of the release."),
+    )
+    keep_metadata: bool = field(
+        default=False,
+        metadata=setting(
+            "release",
+            option("--keep-metadata", help="Keep the metadata of a Parquet file; left out otherwise."),
+            doc="Whether attributes of a frame and metadata of a schema or a file go along with the release.",
+        ),
+    )
+    fold: tuple[str, ...] | None = field(
+        default=None,
+        metadata=setting(
+            "goal",
+            option(
+                "--fold",
+                metavar="S",
+                help="Sensitive columns in which spellings of one value (case, blanks, markers of a missing "
+                "value) count as one; all of them if not said, 'none' for none.",
+            ),
+            doc="Sensitive columns in which spellings of one value count as one value; all of them where "
+            "None. What is released never changes.",
+        ),
+    )
+    strict: bool = field(
+        default=False,
+        metadata=setting(
+            "goal",
+            option("--strict", help="Release nothing while a finding of high severity is not accepted."),
+            doc="Whether findings of high severity that nobody accepted keep a release from being made.",
+        ),
+    )
+    accept: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata=setting(
+            "goal",
+            option(
+                "--accept",
+                metavar="ID=REASON",
+                help="Accept a finding, with the reason that the report will show. Repeatable.",
+            ),
+            doc="Findings that somebody accepted, by their id, with the reason.",
+        ),
+    )
+    seed: int = field(
+        default=0,
+        metadata=setting(
+            "search",
+            option("--seed", metavar="N", help="For algorithms that draw at random."),
+            label="Seed",
+        ),
+    )
+    threads: int = field(
+        default=0,
+        metadata=setting(
+            "search",
+            option("--threads", metavar="N", help="0 for one per core; the release is the same for any."),
+            doc="Number of threads, 0 for one per core; the result does not depend on it.",
+        ),
+    )
+    memory: str | None = field(
+        default=None,
+        metadata=setting(
+            "search",
+            option(
+                "--memory",
+                metavar="2GB",
+                help="For Parquet or CSV larger than memory: leave the rows on disk, and get along with "
+                "about this much. Takes auto, hilbert, lattice, mondrian or peel, and an --output.",
+            ),
+            doc="For a file larger than memory: about how much there is, as ``2GB``. The rows then stay on "
+            "disk, and the release is written to ``output``; its frame is a lazy one.",
+        ),
+    )
+    engine: Engine = field(
+        default="local",
+        metadata=setting(
+            "search",
+            option(
+                "--engine",
+                metavar="NAME",
+                help="local (this machine: in memory, or with the rows on disk if they would not fit), or "
+                "spark (Parquet or CSV in, a folder of Parquet files out).",
+            ),
+            doc="Whether a file is anonymized by this machine or by a Spark cluster; a Spark frame always is "
+            "by its own. See `shoal.spark.anonymize`.",
+        ),
+    )
+    master: str | None = field(
+        default=None,
+        metadata=setting(
+            "search",
+            option(
+                "--master",
+                metavar="URL",
+                help="With --engine spark: the cluster, as spark://host:7077; this machine's cores where not "
+                "said.",
+            ),
+            doc="With Spark: the cluster, as ``spark://host:7077``; this machine's cores where None.",
+        ),
+    )
+    driver_rows: int = field(
+        default=DRIVER_ROWS,
+        metadata=setting(
+            "search",
+            option(
+                "--driver-rows",
+                metavar="N",
+                help="With --engine spark: the most distinct rows that the driver searches; more are shared "
+                "out.",
+            ),
+            doc="With Spark: the most distinct rows that the driver, or one executor, searches at once.",
+        ),
+    )
+    edition: int = field(
+        default=EDITION,
+        metadata=setting("", argument=False, doc="Which edition of recipe files it was read from."),
+    )
+    # Last, so that positions stay what they were.
+    person: str | None = field(
+        default=None,
+        metadata=setting(
+            "columns",
+            option(
+                "--person",
+                metavar="ID",
+                help="The column that says whose row it is, where people have several: people are counted "
+                "then, not rows. It is left out, and rows are sorted by what is released.",
+            ),
+            doc="The column that says whose row it is, where people have several rows. All models then count "
+            "people. It is left out of the release, whose rows are sorted by what is released.",
+        ),
+    )
+
+
+def list_settings(group: str | None = None) -> Iterator[DeclaredSetting]:
+    """The entries of the table, or of one group, in their order."""
+    for each in fields(RecipeSettings):
+        info: SettingInfo = each.metadata["setting"]
+        if group in (None, info.group):
+            yield DeclaredSetting(each.name, str(each.type), _make_default(each), info)
+
+
+def list_plain_settings() -> Iterator[DeclaredSetting]:
+    """The entries that one option says by one word, or by being there."""
+    return (each for each in list_settings() if each.is_plain)
+
+
+def list_form_settings() -> Iterator[DeclaredSetting]:
+    """The entries that the studio's form has."""
+    return (each for each in list_settings() if each.info.label)
+
+
+def find_option(name: str) -> tuple[str, CommandOption]:
+    """An option by its long name, with the group of its setting."""
+    return next(
+        (s.info.group, each) for s in list_settings() for each in s.info.options if name in each.names
+    )
+
+
+def _make_default(each: Field[Any]) -> Any:
+    """The default of a field; None of one that is required, or whose default is slow to load."""
+    if each.default is not MISSING:
+        return each.default
+    return {} if each.default_factory is dict else None
+
+
+def document_settings(function: T) -> T:
+    """Put the settings that a function takes into its docstring, in place of the line ``{settings}``.
+
+    Those that the docstring has already, in words of their own, are left out.
+    """
+    # With `python -OO` there is no docstring; newer versions of Python have removed its indentation.
+    doc, hints = cleandoc(function.__doc__ or ""), get_type_hints(function)
+    told = [
+        f"{each.name} : {_describe_type(hints[each.name])}\n{indent(fill(each.doc, 100), '    ')}"
+        for each in list_settings()
+        if each.name in hints and not re.search(rf"^[\w, ]*\b{each.name}\b[\w, ]* :", doc, re.MULTILINE)
+    ]
+    function.__doc__ = doc.replace("{settings}", "\n".join(told))
+    return function
+
+
+def _describe_type(hint: Any) -> str:
+    """A type in the words of numpydoc."""
+    if get_origin(hint) is Literal:
+        return _join_words([f'"{each}"' for each in get_args(hint)])
+    if get_origin(hint) in (Union, UnionType):
+        kinds = [_describe_type(each) for each in get_args(hint) if each is not NoneType]
+        return _join_words(kinds) + (", optional" if NoneType in get_args(hint) else "")
+    # Without the module that a type comes from, which says nothing to a reader.
+    return hint.__name__ if isinstance(hint, type) else re.sub(r"[\w.]+\.", "", str(hint))
+
+
+def _join_words(words: list[str]) -> str:
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))

@@ -1,0 +1,183 @@
+"""The report in sentences, for people who have not heard of any of it before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from inspect import getdoc
+
+from shoal.privacy import MODELS
+from shoal.report.figures import Report
+from shoal.report.statistics import Evidence
+
+_ABOUT_PAGE = (
+    "This page is no part of the release. It tells how the original was distributed and how many of its rows "
+    "stood alone, so it is for those who may know that."
+)
+_SCHEME = (
+    "Whatever an attacker knows, little is learned of anybody from the release, if levels, types and "
+    "hierarchies were fixed without looking at the table."
+)
+_ROWS = "Rows are counted, not people: somebody with several rows is hidden among fewer people than rows."
+_PEOPLE = (
+    "People are counted, by a column that is not in the release. So nobody who has only the release can "
+    "count them again. A rare value that is the same in all rows of a person still tells which are theirs."
+)
+# How sentences begin that state a limit in the docstrings of the models. A test checks that every
+# model has such a sentence.
+_LIMIT = re.compile(r"^(?:It d|D)oes not|^Nor\b|^From a release only")
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Names as a sentence lists them."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
+
+
+def format_count(number: int, one: str, many: str) -> str:
+    """A number and what it counts."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def format_share(value: float) -> str:
+    """A share as a percentage with one decimal, or none where that is 0."""
+    # The space does not break, so that a number and its sign stay on one line.
+    return f"{100 * value:.1f}".removesuffix(".0") + "\N{NO-BREAK SPACE}%"
+
+
+def format_odds(risk: float) -> str:
+    """A risk as odds."""
+    # There are no odds to tell: 1 / 0 is no number, and '1 in 1' no chance.
+    if risk in (0.0, 1.0):
+        return "certainty" if risk else "none"
+    return f"1 in {1 / risk:,.1f}".removesuffix(".0")
+
+
+def explain_model(model: str) -> str:
+    """What a privacy model asks for: the first paragraph of its documentation."""
+    return " ".join((getdoc(MODELS[model]) or "").partition("\n\n")[0].split())
+
+
+def explain_limits(model: str) -> str:
+    """What a privacy model does not give: the sentences of its documentation that say so."""
+    # Titles of papers may contain full stops, so they are cut off before sentences are split.
+    text = (getdoc(MODELS[model]) or "").partition("References")[0]
+    sentences = re.split(r"(?<=[.])\s+(?=[A-Z])", " ".join(text.split()))
+    return " ".join(sentence for sentence in sentences if _LIMIT.match(sentence))
+
+
+def summarize_report(report: Report, evidence: Evidence | None = None) -> list[str]:
+    """Sentences that say what was done, what it protects from and what it cost."""
+    told = [
+        f"{_describe_released_rows(report)} In {join_names(report.quasi)} values were made "
+        "coarser until rows look the same: "
+        f"they form {format_count(report.classes, 'class', 'classes')}, of which the smallest has "
+        f"{_format_members(report)}."
+    ]
+    if report.people is not None:
+        told.append(
+            f"The rows are of {format_count(report.people, 'person', 'people')}, and people are counted: "
+            "several rows of one person count as one."
+        )
+    if evidence is not None and report.released_rows:
+        told.append(_describe_remaining_risk(evidence) if report.released_only else _describe_risk(evidence))
+    person = evidence.recipe.person if evidence is not None else None
+    if absent := (*report.identifier, *(() if person is None else (person,))):
+        told.append(f"Not in the release at all: {join_names(absent)}.")
+    told.append(
+        f"This cost {format_share(report.ncp)} of the detail in these columns, where 0 % would "
+        "be the table as it "
+        "was and 100 % a table that says nothing about them."
+    )
+    if all(model.holds for model in report.models):
+        told.append(
+            "Everything that was promised has been counted again in the released values, by a "
+            "checker that knows nothing of how they were found."
+        )
+    return told
+
+
+def _format_members(report: Report) -> str:
+    """What the smallest class has."""
+    if report.people is None:
+        return format_count(report.smallest_class, "row", "rows")
+    return f"rows of {format_count(report.smallest_class, 'person', 'people')}"
+
+
+def _describe_released_rows(report: Report) -> str:
+    """How many rows are released, and of how many if that may be told."""
+    if report.rows is None:
+        return (
+            f"{format_count(report.released_rows, 'row is', 'rows are')} released, of a sample "
+            "that was drawn at "
+            "random; how many there were is not told."
+        )
+    left_out = report.rows - report.released_rows
+    if not left_out:
+        return f"All {report.rows:,} rows are released."
+    return f"Of {report.rows:,} rows {report.released_rows:,} are released and {left_out:,} left out."
+
+
+def _describe_remaining_risk(evidence: Evidence) -> str:
+    risk = evidence.sizes_after.compute_risk()
+    return (
+        "Anyone who looks for a person in the release is left with a chance of at most "
+        f"{format_odds(risk.highest)} "
+        f"to pick the right row ({format_odds(risk.average)} on average), and cannot be sure "
+        "that there is one."
+    )
+
+
+def _describe_risk(evidence: Evidence) -> str:
+    before, after = evidence.sizes_before.compute_risk(), evidence.sizes_after.compute_risk()
+    told = (
+        f"Before, {format_share(before.unique)} of the rows stood alone in these columns: "
+        "anyone who knew them of a "
+        f"person could point at the row. Now {format_share(after.unique)} do"
+    )
+    # A release may have rows that stand alone, for example under a bound on the average risk.
+    if after.highest == 1:
+        return f"{told}; somebody who knows that one of these is in the release can still find the row."
+    return (
+        f"{told}, and anyone who looks for a person by these columns is left with a chance of at most "
+        f"{format_odds(after.highest)} to pick the right row ({format_odds(after.average)} on average)."
+    )
+
+
+def capitalize_sentence(text: str) -> str:
+    """A text as the beginning of a sentence."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _choose_verb(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _describe_attacker_knowledge(report: Report) -> str:
+    return (
+        f"Only {join_names(report.quasi)} {_choose_verb(report.quasi)} taken as known to an "
+        "attacker. Somebody who knows "
+        "more about a person, or other columns, may still find the row."
+    )
+
+
+def list_uncovered_risks(report: Report, evidence: Evidence) -> list[str]:
+    """What no model of this release protects from, whatever it is called."""
+    recipe = evidence.recipe
+    # Plain columns are not among them: a role 'plain' protects nothing.
+    named = {*recipe.quasi, *recipe.sensitive, *recipe.identifier, recipe.person}
+    kept = [name for name in evidence.released_table.names if name not in named]
+    told = [_SCHEME if report.released_only else _describe_attacker_knowledge(report)]
+    if report.sensitive:
+        told.append(
+            f"The values of {join_names(report.sensitive)} are released as they are. What all "
+            "rows of a class "
+            "have in common is learned about everybody in it, and so is what holds for the whole table."
+        )
+    if kept:
+        told.append(f"Released as they are, and protected by nothing: {', '.join(kept)}.")
+    return [
+        *told,
+        _ROWS if report.people is None else _PEOPLE,
+        "Another release of the same people, or one made later, can be combined with this one.",
+        *(() if report.released_only else (_ABOUT_PAGE,)),
+    ]

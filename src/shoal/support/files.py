@@ -1,0 +1,159 @@
+"""Files that appear whole or not at all, and small ones that are read at once."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from shoal.errors import InputError, OutputError
+
+_unfinished: set[Path] = set()
+
+
+_MEGABYTE = 1 << 20
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+
+
+def read_small(path: Path, megabytes: int) -> bytes:
+    """The content of a file of settings or names; one of more than so many megabytes is refused, half-read.
+
+    So that a wrong path, or one that somebody means ill with, costs no more than that.
+    """
+    with path.open("rb") as stream:
+        # One byte more than permitted tells a file that is too large from one that just fits.
+        content = stream.read(megabytes * _MEGABYTE + 1)
+    if len(content) > megabytes * _MEGABYTE:
+        raise InputError(
+            f"'{path}' has more than {megabytes} MB, the most that is read: is it the right file?"
+        )
+    return content
+
+
+def as_utf8(path: Path, content: bytes) -> str:
+    """The text of a UTF-8 file, with or without byte-order mark."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputError(f"'{path}', line {line}: not UTF-8; save the file in that encoding") from None
+
+
+def check_target(path: Path) -> None:
+    """Raise an OutputError if a file could not be written at ``path``, whatever its content."""
+    # realpath stops at a loop, and is then still a link.
+    if path.is_symlink() and not path.exists() and Path(os.path.realpath(path)).is_symlink():
+        raise OutputError(f"{path} is a link that leads to itself")
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise OutputError(f"{path} cannot be written: there is no folder {path.parent}")
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder; give the path of a file")
+    if path.exists() and not path.is_file():
+        raise OutputError(f"{path} is not a regular file")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OutputError(f"{path} cannot be written: the folder {path.parent} is read-only")
+    if path.exists() and not os.access(path, os.W_OK):
+        raise OutputError(f"{path} cannot be written: permission denied")
+
+
+@contextmanager
+def whole_path(path: str | Path, *, private: bool = False) -> Iterator[Path]:
+    """Lend an empty file beside ``path``; what is written to it takes its place at the end, or is removed.
+
+    A link is followed, and an existing file keeps its permissions. Until it takes its place, a file can be
+    read by its owner alone: it may turn out not to be what others may see. A ``private`` one, which holds
+    values of the original table, stays so.
+    """
+    check_target(Path(path))
+    target = Path(path).resolve()
+    # In the same folder: only within one file system a rename is atomic.
+    temporary = target.with_name(f".{target.name[:64]}.{os.urandom(4).hex()}.tmp")
+    _unfinished.add(temporary)
+    try:
+        usual = _make_private(temporary)
+        yield temporary
+        if not private:
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else usual)
+        temporary.replace(target)
+    except OutputError as error:
+        raise OutputError(f"{path} cannot be written: {error}") from error
+    except Exception as error:
+        from polars.exceptions import PolarsError  # noqa: PLC0415  the command line starts without polars
+
+        if not isinstance(error, OSError | PolarsError):
+            raise
+        raise OutputError(f"{path} cannot be written: {_describe_error(error)}") from error
+    finally:
+        _remove_path(temporary)
+        _unfinished.discard(temporary)
+
+
+@contextmanager
+def scratch_folder(beside: Path) -> Iterator[Path]:
+    """Make a folder beside a file that is to be written, on the same disk; it is removed at the end."""
+    target = beside.resolve()
+    folder = target.with_name(f".{target.name[:64]}.{os.urandom(4).hex()}.scratch")
+    _unfinished.add(folder)
+    try:
+        folder.mkdir(mode=0o700)  # for it holds values of the original table
+        yield folder
+    finally:
+        _remove_path(folder)
+        _unfinished.discard(folder)
+
+
+@contextmanager
+def whole_file(path: str | Path, *, private: bool = False) -> Iterator[IO[bytes]]:
+    """Lend a stream to a file that takes the place of ``path`` once all is written and on disk."""
+    with whole_path(path, private=private) as temporary, temporary.open("wb") as stream:
+        yield stream
+        stream.flush()
+        # Or a crash after the rename could leave an empty file under the final name.
+        os.fsync(stream.fileno())
+
+
+def _make_private(path: Path) -> int:
+    """Make an empty file that only its owner can open; returns the mode that others get here."""
+    descriptor = os.open(path, _NEW, 0o666)
+    usual = stat.S_IMODE(os.fstat(descriptor).st_mode)
+    os.close(descriptor)
+    # Made anew: who has opened it by now could go on to read what is written to it later.
+    path.unlink()
+    os.close(os.open(path, _NEW, 0o600))
+    return usual
+
+
+def private_folder() -> Path:
+    """Make a folder that only its owner can enter; it is removed when the process ends."""
+    folder = Path(tempfile.mkdtemp(prefix="shoal-"))
+    _unfinished.add(folder)
+    atexit.register(_remove_path, folder)
+    return folder
+
+
+def discard_unfinished() -> None:
+    """Remove all that is still being written, for a process that ends without unwinding its threads."""
+    for temporary in tuple(_unfinished):
+        _remove_path(temporary)
+
+
+def _remove_path(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)  # some thread may still write into it
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _describe_error(error: Exception) -> str:
+    """What the operating system said; polars passes that on inside of a text of its own."""
+    inside = re.search(r"\(os error (\d+)\)", str(error))
+    reason = os.strerror(int(inside[1])) if inside else getattr(error, "strerror", None) or str(error)
+    return f"{reason[:1].lower()}{reason[1:]}"

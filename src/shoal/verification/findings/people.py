@@ -1,0 +1,85 @@
+"""Classes that have fewer people than rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from shlex import quote as shell
+
+import numpy as np
+
+from shoal.table.frames import use_safe_name
+from shoal.verification.findings.base import HIGH, Finding, JudgedRelease, Severity, format_percent
+from shoal.verification.outsider import number_cells, number_rows
+
+_LOW = 0.01
+_MOST = 0.5  # share of the rows that repeat a value, of what is surely no coincidence
+_FEWEST = 0.01  # values per row: what has fewer, such as a clinic, names no person
+
+
+def check_repeated_identifiers(judged: JudgedRelease) -> Iterator[Finding]:
+    """Find identifiers that several rows of a class share: these rows may be one person."""
+    if not judged.identifiers:
+        return iter(())
+    # Classes as a reader sees them; they are the same for every identifier.
+    class_of = number_rows([use_safe_name(judged.frame[name]) for name in judged.quasi])
+    size = np.bincount(class_of)
+
+    def count_repeated(name: str) -> tuple[int, int]:
+        number, count = number_cells(use_safe_name(judged.left_out[name]))
+        # Distinct pairs of class and value, counted by class.
+        people = np.bincount(np.unique(class_of * count + number) // count, minlength=size.size)
+        few = (people < judged.k) & (people < size)  # a small class of different people repeats nobody
+        return int(size[few].sum()), np.unique(number).size
+
+    return find_repeated_identifiers(judged, judged.frame.height, count_repeated)
+
+
+def find_repeated_identifiers(
+    judged: JudgedRelease, rows: int, count: Callable[[str], tuple[int, int]]
+) -> Iterator[Finding]:
+    """Find identifiers that repeat within classes of a release of so many ``rows``.
+
+    Parameters
+    ----------
+    count
+        Tells, of an identifier, how many rows are in classes with fewer than k distinct values of it, and
+        how many distinct values there are.
+    """
+    # Where it is known whose row each is, a name that repeats only as its people do tells nothing more.
+    most = rows if judged.person is None else np.unique(judged.person).size
+    for name in judged.identifiers if judged.k > 1 else ():
+        few, values = count(name)
+        share = few / max(rows, 1)
+        if share == 0 or values < _FEWEST * rows:
+            continue
+        severity = _rate_severity(share, 1 - values / most)
+        yield Finding(
+            f"repeated:{name}",
+            severity,
+            f"'{name}' repeats: {format_percent(share)} of the rows are in classes with fewer "
+            f"than {judged.k} "
+            f"distinct values of it, so that a class may be one person",
+            share,
+            _write_remedy(name, severity),
+            columns=(name,),
+        )
+
+
+def _rate_severity(share: float, repeating: float) -> Severity:
+    """High only where many rows repeat a value: amounts and dates coincide now and then, people recur.
+
+    Where most rows do, k is not what was promised, however few rows are in such classes.
+    """
+    if (share > HIGH and repeating > HIGH) or repeating > _MOST:
+        return "high"
+    return "medium" if share > _LOW else "low"
+
+
+def _write_remedy(name: str, severity: Severity) -> str:
+    """What to do; a column that hardly repeats need not say whose row it is."""
+    if severity == "high":
+        return (
+            f"if '{name}' says whose row it is, name it with --person {shell(name)} instead of --identifier, "
+            "so that people are counted and not rows"
+        )
+    return f"if '{name}' says whose row it is, keep one row of each person before you anonymize"

@@ -1,0 +1,69 @@
+"""People who were asked year after year: every class has k of them, counted by plain Python over the file."""
+
+import csv
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import shoal
+
+QUASI = ["age", "female", "edlevel", "married", "kids", "outwork", "hhninc"]
+PAGE = " ".join((Path(__file__).parents[2] / "docs" / "howto" / "people.md").read_text("utf-8").split())
+
+
+def read(path):
+    with Path(path).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def panel(shared_data, tmp_path_factory):
+    """The seven columns, incomes to one decimal, and a number for every row, by which a test knows it."""
+    path = tmp_path_factory.mktemp("panel") / "panel.csv"
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, ["row", "id", *QUASI])
+        writer.writeheader()
+        for at, row in enumerate(read(shared_data / "people" / "rwm5yr.csv")):
+            known = {name: row[name] for name in QUASI} | {"hhninc": f"{float(row['hhninc']):.1f}"}
+            writer.writerow({"row": at, "id": row["id"], **known})
+    return path
+
+
+def count_people(table, release):
+    """The number of people in each class and the number of its rows."""
+    whose = {row["row"]: row["id"] for row in read(table)}
+    classes, rows = defaultdict(set), defaultdict(int)
+    for row in read(release):
+        cells = tuple(row[name] for name in QUASI)
+        classes[cells].add(whose[row["row"]])
+        rows[cells] += 1
+    return {cells: len(people) for cells, people in classes.items()}, rows
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("k", "most"), [(5, 0.0070), (10, 0.0150)])
+def test_k_people_in_every_class(panel, tmp_path, k, most):
+    release = shoal.anonymize(
+        panel, quasi=QUASI, person="id", plain=["row"], k=k, output=tmp_path / "release.csv"
+    )
+    people, rows = count_people(panel, tmp_path / "release.csv")
+    assert min(people.values()) == release.report.smallest_class >= k
+    assert (len(people), sum(rows.values())) == (release.report.classes, 19_609)
+    assert release.report.people == 6_127
+    assert release.report.ncp <= most
+    assert f"{100 * release.report.ncp:.2f} %" in PAGE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [5, 10])
+def test_k_rows_hide_fewer_people(panel, tmp_path, k):
+    """What the page says that happens without the role."""
+    release = shoal.anonymize(
+        panel, quasi=QUASI, identifier=["id"], plain=["row"], k=k, output=tmp_path / "release.csv"
+    )
+    people, rows = count_people(panel, tmp_path / "release.csv")
+    few = sum(rows[cells] for cells, who in people.items() if who < k)
+    assert f"| {k} | {100 * few / 19_609:.1f} % | {100 * release.report.ncp:.2f} % |" in PAGE
+    found = {finding.id: finding for finding in release.report.findings}["repeated:id"]
+    assert (found.severity, found.figure) == ("high", few / 19_609)

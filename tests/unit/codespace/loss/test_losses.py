@@ -1,0 +1,145 @@
+"""Every loss against arithmetic by hand on one small table."""
+
+from math import cbrt, exp, log, log2
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.entries import list_untested
+
+from shoal.codespace.loss import LOSSES
+from shoal.table.hierarchies import Hierarchy
+
+JOBS = Hierarchy.from_tree({"manual": ["mason", "smith"], "office": ["clerk", "judge", "lawyer"]})
+FRAME = pl.DataFrame(
+    {
+        "age": [0, 10, 50, 100],
+        "colour": ["red", "blue", "red", "green"],
+        "job": ["mason", "smith", "clerk", "clerk"],
+    }
+)
+
+# Two classes of two rows become
+#   [0-10]    {red, blue}   manual   1/10, 1 of 2 further values, 1 of 4 further leaves
+#   [50-100]  {red, green}  clerk    5/10, 1 of 2 further values, nothing
+CLASSES = [0, 0, 1, 1]
+PLAIN = {
+    "ncp": ((0.3 + 0.5 + 0.125) / 3, {"age": 0.3, "colour": 0.5, "job": 0.125}),
+    # By frequency the colours are red, blue, green: {red, blue} spans 1/2, {red, green} everything.
+    "span-ncp": ((0.3 + 0.75 + 0.125) / 3, {"age": 0.3, "colour": 0.75, "job": 0.125}),
+    # manual is on level 1 of 2
+    "precision": ((0.3 + 0.5 + 0.25) / 3, {"age": 0.3, "colour": 0.5, "job": 0.25}),
+    # manual is on level 1
+    "height": (0.3 + 0.5 + 0.5, {"age": 0.3, "colour": 0.5, "job": 0.5}),
+    # manual has one sibling, so 2 over the 3 jobs that occur
+    "certainty": (1.2 + 2 + 4 / 3, {"age": 1.2, "colour": 2.0, "job": 4 / 3}),
+    "distortion": (10.0, {"age": 4.0, "colour": 4.0, "job": 2.0}),
+    # 2 of 4 ages: (1/4)/(3/4); 2 of 3 colours: (1/3)/(2/3); for half the rows 2 of 5 jobs: (1/5)/(4/5)/2
+    "generalised": (cbrt(4 / 3 * 3 / 2 * 9 / 8) - 1, {"age": 1 / 3, "colour": 1 / 2, "job": 1 / 8}),
+    "discernibility": (2 * 2 + 2 * 2, None),
+    "class-size": (4 / 2, None),
+    # the ages lie 1600 + 900 + 100 + 3600 around 40; 0 and 50 stand for the classes: 100 + 2500 are lost
+    "squared-error": (26 / 62, {"age": 26 / 62, "colour": 0, "job": 0}),
+    # age: four times 1 of 2; colour: red is 2 of 3, the other 1 of 3, twice; job: twice 1 of 2, clerks sure
+    "entropy": (4 + 2 * (log2(3 / 2) + log2(3)) + 2, {"age": 4, "colour": 4 * log2(3) - 2, "job": 2}),
+}
+
+# The second class suppressed instead: its rows cost 1 in every column, or cover the whole table.
+SUPPRESSED = [0, 0, -1, -1]
+AFTER_SUPPRESSION = {
+    "ncp": ((0.55 + 0.75 + 0.625) / 3, {"age": 2.2 / 4, "colour": 3 / 4, "job": 2.5 / 4}),
+    "span-ncp": ((0.55 + 0.75 + 0.625) / 3, {"age": 0.55, "colour": 0.75, "job": 0.625}),
+    "precision": ((0.55 + 0.75 + 0.75) / 3, {"age": 0.55, "colour": 0.75, "job": 0.75}),
+    "height": (0.55 + 0.75 + 1.5, {"age": 0.55, "colour": 0.75, "job": 1.5}),
+    "certainty": (2.2 + 3 + 4 / 3 + 2, {"age": 2.2, "colour": 3.0, "job": 4 / 3 + 2}),
+    "distortion": (12.0, {"age": 4.0, "colour": 4.0, "job": 4.0}),
+    # age: (2 * 1/3 + 2)/4; colour: (2 * 1/2 + 2)/4; job: (2 * 1/4 + 2)/4
+    "generalised": (cbrt(5 / 3 * 7 / 4 * 13 / 8) - 1, {"age": 2 / 3, "colour": 3 / 4, "job": 5 / 8}),
+    "discernibility": (2 * 2 + 2 * 4, None),
+    "class-size": (4 / 2, None),  # the suppressed rows are a class of their own
+    # suppressed rows count as 40: 0 + 100 + 100 + 3600
+    "squared-error": (38 / 62, {"age": 38 / 62, "colour": 0, "job": 0}),
+    # suppressed: age 2 * log2(4/1); colour red log2(4/2), green log2(4/1); job 2 * log2(4/2)
+    "entropy": (
+        (2 + 4) + (2 * log2(3) - 1 + 1 + 2) + (2 + 2),
+        {"age": 6, "colour": 2 * log2(3) + 2, "job": 4},
+    ),
+}
+
+# Age counts twice, colour not at all, and changes of the job are welcome.
+WEIGHTS = [2.0, 0.0, -1.0]
+WEIGHTED = {
+    "ncp": (2 * 0.3 - 0.125) / 3,
+    "span-ncp": (2 * 0.3 - 0.125) / 3,
+    "precision": (2 * 0.3 - 0.25) / 3,
+    "height": 2 * 0.3 - 0.5,
+    "certainty": 2 * 1.2 - 4 / 3,
+    "distortion": 2 * 4 - 2,
+    "generalised": exp((2 * log(4 / 3) - log(9 / 8)) / 3) - 1,
+    "discernibility": 8,
+    "class-size": 2,
+    "squared-error": 26 / 62,  # of numbers alone
+    "entropy": 2 * 4 - 2,
+}
+
+
+@pytest.fixture(scope="module")
+def problem(code):
+    return code(FRAME, hierarchy={"job": JOBS})
+
+
+def close(measured, value, columns):
+    assert measured.value == pytest.approx(value)
+    assert measured.columns == (None if columns is None else pytest.approx(columns))
+
+
+def test_every_loss_is_here():
+    assert list_untested("codespace/loss", LOSSES, PLAIN) == []
+    assert PLAIN.keys() == AFTER_SUPPRESSION.keys() == WEIGHTED.keys()
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_by_hand(problem, recode, name):
+    close(LOSSES[name]().measure(recode(problem, CLASSES), np.ones(3)), *PLAIN[name])
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_by_hand_with_suppressed_rows(problem, recode, name):
+    close(LOSSES[name]().measure(recode(problem, SUPPRESSED), np.ones(3)), *AFTER_SUPPRESSION[name])
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_by_hand_with_weights(problem, recode, name):
+    measured = LOSSES[name]().measure(recode(problem, CLASSES), np.array(WEIGHTS))
+    assert measured.value == pytest.approx(WEIGHTED[name])
+
+
+@pytest.mark.parametrize("name", [name for name in PLAIN if name not in ("discernibility", "class-size")])
+def test_a_table_that_nothing_happened_to_has_no_loss(problem, recode, name):
+    assert LOSSES[name]().measure(recode(problem, [0, 1, 2, 3]), np.ones(3)).value == pytest.approx(0)
+
+
+@pytest.mark.parametrize("name", ["ncp", "span-ncp", "precision", "generalised"])
+def test_a_table_without_anything_left_has_loss_one(problem, recode, name):
+    for classes, cells in (([0] * 4, [["*"] * 3]), ([-1] * 4, None)):
+        measured = LOSSES[name]().measure(recode(problem, classes, cells), np.ones(3))
+        close(measured, 1, dict.fromkeys(FRAME.columns, 1))
+
+
+def test_weights_that_are_all_zero(problem, recode):
+    for name in ("ncp", "certainty", "generalised", "entropy"):
+        assert LOSSES[name]().measure(recode(problem, CLASSES), np.zeros(3)).value == 0
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_column_of_one_value_costs_nothing(code, recode, name):
+    frame = pl.DataFrame({"a": [1, 1], "b": ["x", "x"], "c": ["mason", "mason"]})
+    measured = LOSSES[name]().measure(
+        recode(code(frame, hierarchy={"c": Hierarchy.from_rows([["mason", "*"]])}), [0, 0]), np.ones(3)
+    )
+    assert measured.value == {"discernibility": 4, "class-size": 2}.get(name, 0)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_every_loss_explains_itself(name):
+    assert LOSSES[name].__doc__ and not LOSSES[name].__doc__.startswith(f"{LOSSES[name].__name__}(")

@@ -1,0 +1,270 @@
+import os
+import tomllib
+from dataclasses import MISSING, fields, replace
+from pathlib import Path
+
+import pytest
+
+from shoal.algorithms.mondrian import Mondrian
+from shoal.errors import InputError, RecipeError
+from shoal.privacy import DistinctL, KAnonymity
+from shoal.recipes.recipe import Recipe, hierarchy_files
+from shoal.table import ReadOptions
+from shoal.table.hierarchies import Hierarchy
+
+JOBS = Hierarchy.from_tree({"manual": ["mason", "smith"], "office": {"law": ["judge"], "desk": ["clerk"]}})
+AGES = Hierarchy.from_tree({"young": [1, 2], "old": [80]}, root="anyone")
+SIMPLE = Recipe(quasi=("age",), models=(KAnonymity(2),))
+
+
+@pytest.fixture
+def full(tmp_path):
+    """A recipe in which nothing is left as it is by default."""
+    (tmp_path / "trees").mkdir()
+    (tmp_path / "trees" / "sex.csv").write_text("F;*\nM;*\n")
+    return Recipe(
+        others="keep",
+        quasi=("age", "job", "sex", "a, b"),
+        models=(KAnonymity(5), DistinctL(3), DistinctL(2, 'ill "ness", really')),
+        sensitive=("illness", 'ill "ness", really'),
+        identifier=("name",),
+        plain=("cost", "größe"),
+        input=str(tmp_path / "data" / "people.csv"),
+        output=str(tmp_path / "release.csv"),
+        reading=ReadOptions(";", "latin-1", False, ("?", "n/a")),
+        missing="drop",
+        types={"age": "integer", "sex": "string"},
+        orders={"a, b": ("low", "mid", "high")},
+        hierarchies=(str(tmp_path / "trees"), f"sex={tmp_path / 'trees' / 'sex.csv'}"),
+        trees={"job": JOBS, "age": AGES},
+        algorithm=Mondrian("relaxed", "nearest"),
+        loss="entropy",
+        weights={"age": 2.5, "job": 3, "sex": 0},
+        category_order="appearance",
+        suppress=0.05,
+        render="interval",
+        delimiter="|",
+        safe_csv=True,
+        row_order="released",
+        keep_index=True,
+        keep_metadata=True,
+        fold=("illness",),
+        strict=True,
+        accept={"unique-rows": "the recipients signed a contract"},
+        seed=7,
+        threads=3,
+        engine="spark",
+        master="spark://head:7077",
+        driver_rows=5000,
+        person="patient, number",
+    )
+
+
+def settled(recipe):
+    """A recipe with its paths written the shortest way."""
+    paths = {name: os.path.normpath(getattr(recipe, name)) for name in ("input", "output")}
+    sources = [source.rpartition("=") for source in recipe.hierarchies]
+    return replace(recipe, **paths, hierarchies=tuple(f"{c}{e}{os.path.normpath(p)}" for c, e, p in sources))
+
+
+def test_nothing_in_the_full_recipe_is_a_default(full):
+    for field in fields(Recipe):
+        if field.name in ("memory", "edition"):  # for one machine, where the engine is for many; of files
+            continue
+        default = field.default if field.default_factory is MISSING else field.default_factory()
+        assert getattr(full, field.name) != default, field.name
+
+
+def test_every_field_survives_being_written(full, tmp_path):
+    folder = tmp_path / "recipes"
+    folder.mkdir()
+    path = folder / "full.toml"
+    path.write_text(full.to_toml(folder), encoding="utf-8")
+    assert settled(Recipe.from_toml(path)) == full
+    local = replace(full, engine="local", master=None, memory="2GB")
+    path.write_text(local.to_toml(folder), encoding="utf-8")
+    assert settled(Recipe.from_toml(path)) == local
+
+
+def test_paths_are_relative_to_the_folder_of_the_recipe(full, tmp_path):
+    content = tomllib.loads(full.to_toml(tmp_path / "recipes"))
+    assert content["table"]["input"] == str(Path("..", "data", "people.csv"))
+    assert content["release"]["output"] == str(Path("..", "release.csv"))
+    assert content["columns"]["hierarchies"] == [
+        str(Path("..", "trees")),
+        f"sex={Path('..', 'trees', 'sex.csv')}",
+    ]
+
+
+def test_paths_without_a_folder_stay_as_they_are(full):
+    content = tomllib.loads(full.to_toml())
+    assert content["table"]["input"] == full.input
+    assert content["columns"]["hierarchies"] == list(full.hierarchies)
+
+
+def test_a_recipe_can_be_moved_with_its_files(full, tmp_path, monkeypatch):
+    path = tmp_path / "full.toml"
+    path.write_text(full.to_toml(tmp_path), encoding="utf-8")
+    monkeypatch.chdir(tmp_path.parent)
+    assert settled(Recipe.from_toml(path.relative_to(tmp_path.parent))).input == str(
+        Path(tmp_path.name, "data", "people.csv")
+    )
+
+
+def test_defaults_are_left_out():
+    text = SIMPLE.to_toml()
+    assert tomllib.loads(text) == {
+        "shoal": {"recipe": 2},
+        "columns": {"quasi": ["age"]},
+        "goal": {"models": ["k(k=2)"]},
+        "search": {"algorithm": "auto", "loss": "ncp", "seed": 0},
+    }
+
+
+def test_a_recipe_by_hand(tmp_path):
+    path = tmp_path / "r.toml"
+    path.write_text(
+        """
+[table]
+input = "people.csv"
+na = ["?"]
+[columns]
+quasi = ["age", "size", "job"]
+sensitive = ["illness"]
+orders = { size = [1, 2, 3] }
+[goal]
+models = ["k(k=5)", "distinct-l(l=2)"]
+[search]
+algorithm = "mondrian"
+parameters = { cut = "nearest" }
+weights = { age = 2 }
+[trees.job]
+manual = ["mason", "smith"]
+office = ["clerk"]
+"""
+    )
+    recipe = Recipe.from_toml(str(path))
+    assert recipe.input == str(tmp_path / "people.csv")
+    assert recipe.reading == ReadOptions(na=("?",))
+    assert recipe.models == (KAnonymity(5), DistinctL(2))
+    assert recipe.algorithm == Mondrian(cut="nearest")
+    assert recipe.orders == {"size": ("1", "2", "3")}
+    assert recipe.trees["job"].names[1] == ("manual", "office")
+
+
+BASE = '[columns]\nquasi = ["age"]\n[goal]\nmodels = ["k(k=5)"]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[colums]\n", "unknown section 'colums': did you mean 'columns'?"),
+        ("table = 3\n", "'table' must be a section, written [table]"),
+        ("trees = 3\n", "'trees' must be a section, written [trees]"),
+        ('[columns]\nquasy = ["age"]\n', "unknown setting in [columns] 'quasy': did you mean 'quasi'?"),
+        ('[columns]\nquasi = "age"\n', "quasi in [columns] must be a list of texts, not 'age'"),
+        ("[columns]\nquasi = [1]\n", "quasi in [columns] must be a list of texts, not [1]"),
+        ('[goal]\nmodels = "k(k=5)"\n', "models in [goal] must be a list of texts, not 'k(k=5)'"),
+        ("[table]\ninput = 3\n", "input in [table] must be text, not 3"),
+        ('[table]\nheader = "no"\n', "header in [table] must be true or false, not 'no'"),
+        ('[table]\ndelimiter_in = "::"\n', "the delimiter must be one ASCII character"),
+        ('[search]\nparameters = "cut"\n', "parameters in [search] must be a table, not 'cut'"),
+        (
+            BASE + '[search]\nalgorithm = "mondrain"\n',
+            "unknown algorithm 'mondrain': did you mean 'mondrian'?",
+        ),
+        (
+            BASE + '[search]\nalgorithm = "mondrian"\nparameters = { cut = "newest" }\n',
+            "unknown cut of algorithm mondrian 'newest': did you mean 'nearest'?",
+        ),
+        (BASE + '[search]\nloss = "entrophy"\n', "unknown loss 'entrophy': did you mean 'entropy'?"),
+        (BASE + '[search]\nseed = "x"\n', "seed must be a whole number, not 'x'"),
+        (BASE + "[search]\nseed = -1\n", "seed must be 0 or more, not -1"),
+        (BASE + '[release]\ndelimiter = "::"\n', "the delimiter must be one ASCII character"),
+        (BASE + "[search]\nweights = { sex = 2 }\n", "a weight is given for 'sex': not among 'age'"),
+        (
+            BASE + '[search]\nweights = { age = "x" }\n',
+            "the weight of 'age' must be a finite number, not 'x'",
+        ),
+        (
+            BASE + "[search]\nweights = { age = nan }\n",
+            "the weight of 'age' must be a finite number, not nan",
+        ),
+        (BASE + '[search]\ncategory_order = "size"\n', "unknown category_order 'size'"),
+        (
+            BASE + '[table]\nmissing = "keep"\n',
+            "unknown missing 'keep': there are 'category', 'drop', 'error'",
+        ),
+        (BASE + '[release]\nrender = "labels"\n', "unknown render 'labels': did you mean 'label'?"),
+        (BASE + '[release]\nsafe_csv = "yes"\n', "safe_csv must be true or false, not 'yes'"),
+        (BASE.replace('"age"', '"age", "age"'), "column 'age' is named twice: give each column one role"),
+        (
+            BASE.replace("[goal]", 'sensitive = ["age"]\n[goal]'),
+            "column 'age' is named both quasi and sensitive: give each column one role",
+        ),
+        (
+            BASE.replace("[goal]", 'types = { age = "int" }\n[goal]'),
+            "column 'age': unknown type 'int': did you mean 'integer'?",
+        ),
+        (BASE.replace("k(k=5)", "k(k=1)"), "k must be at least 2, not 1"),
+        (
+            BASE.replace("[goal]", "[goal]\nsuppress = 1.5"),
+            "suppress is a share of the rows, from 0 to 1, not 1.5",
+        ),
+        (BASE.replace("[goal]", "[goal]\nsuppress = nan"), "suppress is a share of the rows"),
+        ('[goal]\nmodels = ["k(k=5)"]\n', "no quasi-identifiers"),
+        ('[columns]\nquasi = ["age"]\n', "no privacy goal"),
+        (BASE + '[trees]\nage = ["1", ""]\n', "trees.age, under '*': an empty label"),
+        (BASE + '[trees]\nsex = ["F", "M"]\n', "a hierarchy is given for 'sex': not among 'age'"),
+        ("quasi = [", "not a recipe: "),
+    ],
+)
+def test_what_is_wrong_is_named_with_the_file(tmp_path, text, says):
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(RecipeError) as error:
+        Recipe.from_toml(path)
+    assert str(error.value).startswith(f"{path}: ")
+    assert says in str(error.value)
+
+
+def test_a_recipe_that_cannot_be_read(tmp_path):
+    with pytest.raises(InputError, match="cannot read the recipe: No such file"):
+        Recipe.from_toml(tmp_path / "none.toml")
+    (tmp_path / "latin.toml").write_bytes(b'input = "gr\xf6\xdfe"')
+    with pytest.raises(RecipeError, match=r"not a recipe: '.*latin\.toml', line 1"):
+        Recipe.from_toml(tmp_path / "latin.toml")
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"quasi": "age"}, "quasi must be a list of texts, not 'age'"),
+        ({"quasi": ()}, "no quasi-identifiers"),
+        ({"models": ()}, "no privacy goal"),
+        ({"render": "Set"}, "unknown render 'Set': did you mean 'set'?"),
+        ({"trees": {"job": JOBS}}, "a hierarchy is given for 'job': not among 'age'"),
+        ({"threads": 1.5}, "threads must be a whole number, not 1.5"),
+    ],
+)
+def test_a_recipe_checks_itself_when_it_is_made(settings, says):
+    with pytest.raises(RecipeError) as error:
+        replace(SIMPLE, **settings)
+    assert says in str(error.value)
+
+
+def test_the_files_of_a_hierarchy_source(full, tmp_path):
+    folder, single = full.hierarchies
+    assert hierarchy_files(folder) == [tmp_path / "trees" / "sex.csv"]
+    assert hierarchy_files(single) == [tmp_path / "trees" / "sex.csv"]
+    assert hierarchy_files(str(tmp_path / "trees" / "sex.csv")) == [tmp_path / "trees" / "sex.csv"]
+    assert hierarchy_files("country=@countries") == []
+
+
+def test_a_ready_made_hierarchy_is_no_path(full, tmp_path):
+    named = replace(full, hierarchies=("sex=@marital-status",))
+    (tmp_path / "deep").mkdir()
+    text = named.to_toml(tmp_path / "deep")
+    assert '"sex=@marital-status"' in text
+    (tmp_path / "deep" / "r.toml").write_text(text)
+    assert Recipe.from_toml(tmp_path / "deep" / "r.toml").hierarchies == ("sex=@marital-status",)
