@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from shoal.errors import InputError, OutputError
 from shoal.support.filenames import file_names
-from shoal.support.files import whole_path
+from shoal.support.files import scratch_folder, whole_path
 from shoal.table.samples.catalog import find_sample, make_blocks, resolve_sample
 
 Progress = Callable[[int, int], object]
@@ -38,7 +38,7 @@ def write_sample(
     rows, seed
         As for ``sample``.
     on_progress
-        Called as ``on_progress(done_rows, rows)`` while rows are made, from another thread than the caller's.
+        Called as ``on_progress(done_rows, rows)`` while rows are made.
 
     Raises
     ------
@@ -49,20 +49,9 @@ def write_sample(
     """
     chosen, rows, seed = resolve_sample(name, rows, seed)
     target = Path(path)
-    sink = _sink_for(target)
-
-    # polars passes columns, a filter and a limit; a sink of all rows needs none of them.
-    def make_frames(*_: object) -> Iterator[pl.DataFrame]:
-        done = 0
-        for block in make_blocks(chosen, rows, seed):
-            yield block
-            # Counted after the block was taken, so that progress never runs ahead of the file.
-            done += len(block)
-            if on_progress is not None:
-                on_progress(done, rows)
-
-    with whole_path(target) as temporary:
-        _run_sink(sink, register_io_source(make_frames, schema=dict(chosen.schema)), temporary)
+    write_blocks = _writer_for(target)
+    with whole_path(target) as temporary, ThreadPoolExecutor(max_workers=1) as pool:
+        write_blocks(_follow(make_blocks(chosen, rows, seed), rows, on_progress), temporary, pool)
 
 
 def write_hierarchies(name: str, folder: str | os.PathLike[str]) -> list[Path]:
@@ -85,29 +74,47 @@ def write_hierarchies(name: str, folder: str | os.PathLike[str]) -> list[Path]:
     return list(paths.values())
 
 
-def _sink_csv(frame: pl.LazyFrame, path: Path) -> None:
-    # Costs are amounts, always with two decimals: 12.50, not 12.5.
-    frame.sink_csv(path, float_precision=2)
+def _follow(
+    blocks: Iterator[pl.DataFrame], rows: int, on_progress: Progress | None
+) -> Iterator[pl.DataFrame]:
+    """Hand blocks on, and report each as done when the next one is asked for: then it is written."""
+    done = 0
+    for block in blocks:
+        yield block
+        done += len(block)
+        if on_progress is not None:
+            on_progress(done, rows)
 
 
-def _sink_parquet(frame: pl.LazyFrame, path: Path) -> None:
-    frame.sink_parquet(path, row_group_size=ROW_GROUP_ROWS)
+# polars writes in a thread of its own. On Ctrl-C it raises a KeyboardInterrupt besides Python's, and in one
+# thread the second would break into the clean-up that the first has started. No thread of polars calls
+# Python: Python aborts a process that ends while one does.
+def _write_csv(blocks: Iterator[pl.DataFrame], path: Path, pool: ThreadPoolExecutor) -> None:
+    with path.open("wb") as stream:
+        for number, block in enumerate(blocks):
+            # Costs are amounts, always with two decimals: 12.50, not 12.5.
+            write = partial(block.write_csv, stream, include_header=number == 0, float_precision=2)
+            pool.submit(write).result()
 
 
-_Sink = Callable[[pl.LazyFrame, Path], None]
-_SINKS: dict[str, _Sink] = {".csv": _sink_csv, ".parquet": _sink_parquet}
+def _write_parquet(blocks: Iterator[pl.DataFrame], path: Path, pool: ThreadPoolExecutor) -> None:
+    # polars cannot append to a Parquet file, but streams many files into one.
+    with scratch_folder(path) as folder:
+        parts = []
+        for number, block in enumerate(blocks):
+            parts.append(folder / f"{number}.arrow")
+            pool.submit(block.write_ipc, parts[-1], compression="lz4").result()
+        merge = partial(pl.scan_ipc(parts).sink_parquet, path, row_group_size=ROW_GROUP_ROWS)
+        pool.submit(merge).result()
 
 
-def _sink_for(path: Path) -> _Sink:
-    if path.suffix.lower() not in _SINKS:
+_Writer = Callable[[Iterator[pl.DataFrame], Path, ThreadPoolExecutor], None]
+_WRITERS: dict[str, _Writer] = {".csv": _write_csv, ".parquet": _write_parquet}
+
+
+def _writer_for(path: Path) -> _Writer:
+    if path.suffix.lower() not in _WRITERS:
         raise InputError(
             f"cannot tell the kind of file from '{path.name}': use a name that ends in .csv or .parquet"
         )
-    return _SINKS[path.suffix.lower()]
-
-
-def _run_sink(sink: _Sink, frame: pl.LazyFrame, path: Path) -> None:
-    # On Ctrl-C polars raises a KeyboardInterrupt of its own besides Python's; in one thread the second would
-    # break into the clean-up that the first has started.
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        pool.submit(sink, frame, path).result()
+    return _WRITERS[path.suffix.lower()]
