@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,6 +29,7 @@ Judge = Callable[[Path, Origin], None]
 """Looks at a file that was written, and at how it was written; raises an error if it may not be released."""
 
 _FORMULA = r"^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]"  # some programs take the wide signs for the others
+_NUL = re.compile(b"\0")
 _BATCH = 1 << 17  # rows that are encoded together
 # Names that promise what cannot be written; text under any other name is what it was asked for.
 _FOREIGN = (".json", ".xls", ".xlsb", ".ods", ".xml", ".html", ".zip", ".bz2", ".xz", ".sqlite", ".db")
@@ -226,6 +228,11 @@ def write_delimited(batches: Iterable[pl.DataFrame], stream: IO[bytes], layout: 
             # A missing value alone on its line would be a blank line, which at the end of a file is nothing.
             null_value='""' if table.width == 1 else "",
         )
+        if _NUL.search(batch.getbuffer()):
+            raise OutputError(
+                "a cell has a NUL character, with which no program reads delimited text; write another "
+                "format, such as .parquet"
+            )
         stream.write(
             batch.getbuffer() if layout.encoding == "utf-8" else _encode_batch(encoder, batch, layout)
         )

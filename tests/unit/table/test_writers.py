@@ -34,6 +34,15 @@ SUFFIXES = [
 ]
 
 
+@pytest.mark.parametrize("suffix", ["csv", "tsv.gz"])
+def test_delimited_text_has_no_nul(tmp_path, suffix):
+    with pytest.raises(OutputError, match=r"a cell has a NUL character, .* such as .parquet"):
+        write_table(pl.DataFrame({"name": ["a\0b"]}), tmp_path / f"x.{suffix}")
+    assert list(tmp_path.iterdir()) == []
+    write_table(pl.DataFrame({"name": ["a\0b"]}), tmp_path / "x.parquet")
+    assert read_table(tmp_path / "x.parquet").frame["name"].to_list() == ["a\0b"]
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_every_format_is_read_back(tmp_path, suffix):
     path = tmp_path / f"x.{suffix}"
