@@ -21,7 +21,7 @@ settings.load_profile("shoal")
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """With several processes, what shares a cluster, a browser or kernels is run by one of them."""
+    """With several processes, what shares a cluster, a browser, kernels or a parsed source is run by one."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):
@@ -29,7 +29,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             for folder in ("tests/engines/spark/", "tests/processors/"):
                 if nodeid.startswith(folder):
                     return folder
-            return nodeid.partition("::")[0] if nodeid.startswith("tests/browser/") else nodeid
+            is_file_shared = nodeid.startswith(("tests/browser/", "tests/test_"))
+            return nodeid.partition("::")[0] if is_file_shared else nodeid
 
     return Together(config, log)
 
