@@ -203,7 +203,7 @@ def estimate_distributions(evidence: Evidence, names: Sequence[str]) -> Iterator
         if cells.domain.name in names:
             domain = cells.domain
             after = distribute_rows_evenly(cells, size)
-            group, labels = _group_codes(domain, table.count_codes(j, domain.size), after, least)
+            group, labels = _group_codes(cells, table.count_codes(j, domain.size), after, least)
             count = np.bincount(group, table.count_codes(j, domain.size), len(labels))
             # Checked after grouping: a range or a node may still hold too few rows.
             shown = np.where(count >= least, count, 0.0) / max(table.rows, 1)
@@ -229,17 +229,19 @@ def distribute_rows_evenly(cells: ColumnCells, size: NDArray[np.int64]) -> Float
 
 
 def _group_codes(
-    domain: Domain, before: NDArray[np.int64], after: Floats, least: int
+    cells: ColumnCells, before: NDArray[np.int64], after: Floats, least: int
 ) -> tuple[NDArray[np.int64], list[str]]:
     """For every code the bar that it belongs to, and the names of the bars."""
+    domain = cells.domain
     texts = domain.labels.fill_null(MISSING)
+    is_named = _find_named_codes(cells)
     if domain.hierarchy is not None:
-        return _group_by_nodes(domain)
+        return _group_by_nodes(domain, is_named)
     if domain.has_ranges:
-        return _group_by_intervals(domain, after, texts)
-    # A bar of its own only for a value that the release may name: suppressed and rare values go to
+        return _group_by_intervals(domain, after, is_named, texts)
+    # A bar of its own only for a value that a released cell names: suppressed and rare values go to
     # the rest.
-    common = (after > 0) & (before >= least)
+    common = is_named & (before >= least)
     chosen = np.flatnonzero(common)
     # One fewer than the most, since the rest needs a bar too.
     chosen = chosen[np.argsort(-before[chosen], kind="stable")][: _MOST_NAMES - 1]
@@ -249,21 +251,48 @@ def _group_codes(
     return group, [*texts.gather(chosen), *([f"{OTHERS} ({rest:,})"] if rest else [])]
 
 
-def _group_by_nodes(domain: Domain) -> tuple[NDArray[np.int64], list[str]]:
-    """The lowest level of a tree that has few enough nodes."""
+def _find_named_codes(cells: ColumnCells) -> NDArray[np.bool_]:
+    """Which codes are written in a released cell: as a member of a set, or as an end of a range.
+
+    A cell that stands for all values names none of them.
+    """
+    size = cells.domain.size
+    partial = np.flatnonzero((cells.count_covered() < size) | (size == 1))
+    is_named = np.zeros(size, bool)
+    if cells.members is not None:
+        start, code = cells.members
+        is_in_partial = np.zeros(cells.count, bool)
+        is_in_partial[partial] = True
+        is_named[code[np.repeat(is_in_partial, np.diff(start))]] = True
+    elif cells.domain.has_ranges:
+        is_named[cells.lo[partial]] = is_named[cells.hi[partial]] = True
+    else:
+        alone = partial[cells.lo[partial] == cells.hi[partial]]
+        is_named[cells.lo[alone]] = True
+    return is_named
+
+
+def _group_by_nodes(domain: Domain, is_named: NDArray[np.bool_]) -> tuple[NDArray[np.int64], list[str]]:
+    """The lowest level of a tree that has few enough nodes.
+
+    Names above the leaves are those of the tree; leaves are values of the table, which have to be released.
+    """
     assert domain.hierarchy is not None
     names, nodes = domain.hierarchy.names, domain.hierarchy.nodes
+    lowest = 0 if is_named.all() else 1
     # The top level has one node, so there is always an answer.
-    level = next((i for i, each in enumerate(names) if len(each) <= _MOST_NAMES), len(names) - 1)
+    few = (i for i, each in enumerate(names) if i >= lowest and len(each) <= _MOST_NAMES)
+    level = next(few, len(names) - 1)
     return nodes[level].astype(np.int64), [name or MISSING for name in names[level]]
 
 
 def _group_by_intervals(
-    domain: Domain, after: Floats, texts: pl.Series
+    domain: Domain, after: Floats, is_named: NDArray[np.bool_], texts: pl.Series
 ) -> tuple[NDArray[np.int64], list[str]]:
     """Values of a line in a few ranges of equal width, from the first value that is released to the last.
 
-    So the ends of the scale tell nothing that the release does not. A missing value is a bar of its own.
+    So the ends of the scale tell nothing that the release does not, and a bar has a name only where a
+    released cell names one of its values. A missing value is a bar of its own.
     """
     real = np.arange(domain.size) != (-1 if domain.missing is None else domain.missing)
     # The missing value has a code but no place on the line.
@@ -272,15 +301,15 @@ def _group_by_intervals(
     inside = np.arange(domain.size)
     if high - low < _MOST_BARS:
         group = np.clip(inside, low, high) - low
-        labels = list(texts.gather(np.arange(low, high + 1)))
+        labels = [texts[code] if is_named[code] else "" for code in range(low, high + 1)]
     else:
         place = domain.position
         # The smallest bound only avoids 0 / 0; then all values share the first range.
         share = (place - place[low]) / max(place[high] - place[low], 1e-300)
         group = np.clip((share * _MOST_BARS).astype(np.int64), 0, _MOST_BARS - 1)
-        kept = np.flatnonzero(real & (inside >= low) & (inside <= high))
+        kept = np.flatnonzero(real & is_named & (inside >= low) & (inside <= high))
         first = np.full(_MOST_BARS, -1)
-        # Assigned from the last to the first, so that the smallest value of a range names it.
+        # Assigned from the last to the first, so that the smallest named value of a range names it.
         first[group[kept[::-1]]] = kept[::-1]
         labels = [texts[int(code)] if code >= 0 else "" for code in first]
     if domain.missing is not None:
