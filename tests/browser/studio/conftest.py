@@ -210,21 +210,41 @@ class Hand:
             return named?.control || document.querySelector(`input[aria-label="{label}"]`)"""
         return self.driver.execute_script(script)
 
-    def choose(self, label: str, option: str) -> None:
-        """Choose from a list by its label."""
+    def choose(self, label: str, option: str, then: str = "") -> None:
+        """Choose from a list by its label until the choice, or other words, are shown.
+
+        A choice is lost while a page draws itself anew.
+        """
+
+        def is_shown() -> bool:
+            return then in self.text() if then else self._shows_choice(label, option)
 
         def chosen() -> bool:
-            field = self.field(label)
-            if not self.driver.find_elements(By.CSS_SELECTOR, ".q-menu [role=option]"):
-                field.send_keys(Keys.ENTER)
-            for each in self.driver.find_elements(By.CSS_SELECTOR, ".q-menu [role=option]"):
-                if each.text == option:
-                    each.click()
-                    return True
-            return False
+            if is_shown():
+                return True
+            self._pick_option(label, option)
+            end = time.monotonic() + 10
+            while not is_shown() and time.monotonic() < end:
+                time.sleep(0.2)
+            return is_shown()
 
         self.until(chosen, f"{option} of {label}")
         self.until(self._has_closed_list, "the list to close")
+
+    def _pick_option(self, label: str, option: str) -> None:
+        """Open a list, unless it is open, and press an option; a list without it is another, and closed."""
+        if not self.driver.find_elements(By.CSS_SELECTOR, ".q-menu [role=option]"):
+            self.field(label).send_keys(Keys.ENTER)
+        for each in self.driver.find_elements(By.CSS_SELECTOR, ".q-menu [role=option]"):
+            if each.text == option:
+                each.click()
+                return
+        self._has_closed_list()
+
+    def _shows_choice(self, label: str, option: str) -> bool:
+        """Whether a list that is closed shows this option as its choice."""
+        field = self.field(label).find_element(By.XPATH, "./ancestor::*[contains(@class, 'q-field')][last()]")
+        return option in field.text
 
     def _has_closed_list(self) -> bool:
         """Whether no list is open; a page that drew itself anew can leave one, which a person would close."""

@@ -59,8 +59,7 @@ def advanced(hand) -> None:
 def slow_run(hand) -> None:
     """A run that would take minutes."""
     advanced(hand)
-    hand.choose("Algorithm", "genetic")
-    hand.sees("generations")
+    hand.choose("Algorithm", "genetic", then="generations")
     hand.type("generations", "1000000")
     hand.press("On to the run", then="Start a run")
     hand.start_run()
@@ -194,8 +193,7 @@ def test_a_population_is_uploaded_and_taken(hand, tmp_path):
         return not models
 
     hand.until(none_left, "a goal without models")
-    hand.choose("Add a model", "k-map")
-    hand.sees("Table of the population")
+    hand.choose("Add a model", "k-map", then="Table of the population")
     hand.type("k", "5")
     hand.give(people)
     hand.until(lambda: hand.field("population").get_attribute("value") == people.name, "the name of the file")
