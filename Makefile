@@ -104,7 +104,7 @@ clean: ## remove caches and built files; .venv and out/ stay
 # The stamps are renewed when the dependencies may have changed, and only then. With -qq pip reports errors alone.
 $(RUNTIME): pyproject.toml | $(BIN)/pip
 	@echo "Installing Shoal into $(VENV) ..."
-	@$(BIN)/python -m pip install -qq --editable .
+	@begin=$$(date +%s); $(BIN)/python -m pip install -qq --editable . && echo "That took $$(($$(date +%s) - begin)) s."
 	@touch $@
 
 $(DEV): pyproject.toml | $(BIN)/pip

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from shoal.kernels.options import ENTRY, INLINE, INNER
+from shoal.kernels.options import ENTRY, INLINE, INNER, compile_once_per_type
 from shoal.kernels.signatures import list_signatures
 
 if TYPE_CHECKING:
@@ -66,7 +66,10 @@ class _InnerKernel:
     @cached_property
     def dispatcher(self) -> Any:
         """What numba makes of it; the function itself where compiling is switched off."""
-        return _load_numba().njit(**self._options)(self.py_func)
+        made = _load_numba().njit(**self._options)(self.py_func)
+        if made is not self.py_func:
+            compile_once_per_type(made)
+        return made
 
     def __getattr__(self, name: str) -> Any:
         """Be to numba what it knows."""

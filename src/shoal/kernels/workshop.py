@@ -21,6 +21,17 @@ from shoal.kernels.worker import receive_message, send_message
 
 _MOST = 8  # processes: each takes some 200 MB
 _IDLE = 5.0  # seconds after which a process that has nothing to do ends
+# The same search path, so that the process finds this very package. numba loads scipy where there is one, to
+# compile functions of linear algebra, which no kernel calls.
+_START = """
+import sys
+sys.path[:] = {path!r}
+sys.modules["scipy"] = None
+from shoal.kernels.worker import main
+main()
+"""
+# Nobody reads what numba says, and to colour it takes time.
+_PLAIN = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}
 
 
 class CompileTask(NamedTuple):
@@ -57,14 +68,12 @@ class _CompilerProcess:
     """A process that compiles."""
 
     def __init__(self) -> None:
-        # The same search path, so that the process finds this very package.
-        code = f"import sys; sys.path[:] = {sys.path!r}; from shoal.kernels.worker import main; main()"
         self._process = subprocess.Popen(
-            [sys.executable, "-c", code],
+            [sys.executable, "-c", _START.format(path=sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, **choose_target_settings()},
+            env={**os.environ, **_PLAIN, **choose_target_settings()},
         )
 
     def compile_task(self, task: CompileTask) -> bytes:

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numba
 import pytest
 from tests.cases import thin_out
 
@@ -86,6 +87,19 @@ def test_the_clock_of_a_search_stands_still_while_kernels_are_compiled():
     assert compiling > budget.seconds_spent >= 0
     assert kernel(4) == 10
     assert seconds_compiling() - before == compiling
+
+
+def test_what_is_called_with_plain_numbers_is_compiled_once():
+    @compiled.inner_kernel
+    def double(number: int) -> int:
+        return 2 * number
+
+    @compiled.inner_kernel
+    def add_up(number: int) -> int:
+        return double(0) + double(1) + double(number)
+
+    add_up.dispatcher.compile((numba.int64,))
+    assert list(double.dispatcher.overloads) == [(numba.int64,)]
 
 
 @pytest.mark.exhaustive

@@ -20,6 +20,7 @@ from shoal.cli.screen import make_console, progress
 from shoal.engines.memory import run_in_memory
 from shoal.engines.release import Release
 from shoal.errors import OutputError
+from shoal.kernels.compiled import seconds_compiling
 from shoal.privacy import DistinctL, KAnonymity
 from shoal.recipes.recipe import Recipe
 from shoal.report import Report
@@ -168,6 +169,9 @@ def _show_cost(console: Console, report: Report) -> None:
     console.print(indent_block(columns_table(report)))
     _print_title(console, "How long it took")
     console.print(indent_block(Text(seconds_line(report.seconds))))
+    if compiling := seconds_compiling():
+        text = f"{compiling:.2f} of them passed while kernels were compiled, once for this version"
+        console.print(indent_block(Text(text)))
 
 
 def _show_files(console: Console, folder: Path, recipe: Recipe) -> None:
