@@ -12,7 +12,6 @@ from shoal.assessment.attacks.attack_data import AttackData
 from shoal.assessment.attacks.combinations import Combinations, count_combinations
 from shoal.assessment.attacks.kinds import ATTACKS, SimulatedAttacker
 from shoal.assessment.attacks.outcome import Outcome
-from shoal.assessment.attacks.rates import CONFIDENCE
 from shoal.engines import safepub
 from shoal.engines.api import Hierarchies, known_columns
 from shoal.engines.memory import run_in_memory
@@ -22,6 +21,7 @@ from shoal.errors import InputError, RecipeError
 from shoal.privacy.people import read_people
 from shoal.recipes.recipe import Recipe
 from shoal.support.progress import Progress, silent
+from shoal.support.rates import CONFIDENCE
 from shoal.table import Column, ColumnType, Origin, ReadOptions, Table, read_table
 
 

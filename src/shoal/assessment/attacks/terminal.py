@@ -8,9 +8,9 @@ from rich.text import Text
 
 from shoal.assessment.attacks.combinations import Combinations
 from shoal.assessment.attacks.outcome import Outcome
-from shoal.assessment.attacks.rates import CONFIDENCE, Estimate
 from shoal.assessment.attacks.simulation import Attacks
 from shoal.report.terminal_parts import indent_block, plain_table
+from shoal.support.rates import CONFIDENCE, Estimate
 
 _ADVICE = (
     "--control FILE with people who are not in the release, or --holdout, would tell leakage from what is "
