@@ -74,6 +74,11 @@ class PersonalRows:
 
     def count_with_same_rows(self) -> Ints:
         """[people] how many people have the same rows, each kind as often: whoever knows all finds them."""
+        number = self.number_by_rows()
+        return np.asarray(np.bincount(number)[number], np.int64)
+
+    def number_by_rows(self) -> Ints:
+        """[people] a number that those share who have the same rows, each kind as often."""
         item = _number_pairs(self.kind, self.count)
         length, whose = np.diff(self.start), self.person
         # Two neighbours of a person become one item until everybody has one: few rounds, however many rows.
@@ -83,7 +88,7 @@ class PersonalRows:
             paired = place[first] + 1 < length[whose[first]]
             second = np.where(paired, item[np.minimum(first + 1, item.size - 1)] + 1, 0)
             item, whose, length = _number_pairs(item[first], second), whose[first], (length + 1) // 2
-        return np.bincount(item)[item]
+        return item
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +148,7 @@ def measure_known_rows(rows: PersonalRows, k: int = SMALL, seed: int = 0) -> tup
     drawn = draw_known_rows(rows, most, np.random.default_rng(seed)) if most > len(found) else None
     for known in range(len(found) + 1, most + 1):
         assert drawn is not None
-        fits = count_matching_people(rows, drawn[:, :known], k)
+        fits, _ = find_matching_people(rows, drawn[:, :known], k)
         found.append(_estimate(known, fits, k))
     if most > 1:
         same = rows.count_with_same_rows()
@@ -240,7 +245,7 @@ def draw_known_rows(rows: PersonalRows, most: int, rng: np.random.Generator, sam
     """
     drawn = rng.choice(rows.people, min(sample, rows.people), replace=False)
     width = np.diff(rows.start)[drawn]
-    entry = _list_ranges(rows.start[drawn], width)
+    entry = list_ranges(rows.start[drawn], width)
     target = np.repeat(np.repeat(np.arange(drawn.size), width), rows.count[entry])
     kind = np.repeat(rows.kind[entry], rows.count[entry])
     order = np.lexsort((rng.random(kind.size), target))
@@ -252,8 +257,11 @@ def draw_known_rows(rows: PersonalRows, most: int, rng: np.random.Generator, sam
     return known
 
 
-def count_matching_people(rows: PersonalRows, known: Ints, enough: int) -> Ints:
-    """How many people have all the rows that are known of each target; counting stops at ``enough``."""
+def find_matching_people(rows: PersonalRows, known: Ints, enough: int) -> tuple[Ints, Ints]:
+    """How many people have all the rows that are known of each target, and one of them; -1 for nobody.
+
+    Of a target at least one row is known, each by its kind, with -1 beyond; counting stops at ``enough``.
+    """
     needed = (known[:, :, None] == known[:, None, :]).sum(axis=2)
     held = np.where(known >= 0, rows.holders[known], np.iinfo(np.int64).max)
     # Only who has the rarest of the rows can have all of them.
@@ -261,19 +269,21 @@ def count_matching_people(rows: PersonalRows, known: Ints, enough: int) -> Ints:
     by_kind = np.argsort(rows.kind, kind="stable")
     first = np.cumsum(rows.holders) - rows.holders
     key = rows.person * rows.holders.size + rows.kind
-    found, done, width = np.zeros(len(known), np.int64), 0, _FIRST
+    found, example = np.zeros(len(known), np.int64), np.full(len(known), -1)
+    done, width = 0, _FIRST
     open_ = np.arange(len(known))
     while open_.size:
         left = np.minimum(rows.holders[rarest[open_]] - done, width)
-        for part in _divide(left, _PART):
+        for part in divide_by_weight(left, _PART):
             at, size = open_[part], left[part]
-            person = rows.person[by_kind[_list_ranges(first[rarest[at]] + done, size)]]
+            person = rows.person[by_kind[list_ranges(first[rarest[at]] + done, size)]]
             target = np.repeat(at, size)
             fits = _have_rows(rows, key, person, known[target], needed[target])
             found += np.bincount(target[fits], minlength=found.size)
+            example[target[fits]] = person[fits]
         done, width = done + width, 4 * width
         open_ = open_[(found[open_] < enough) & (rows.holders[rarest[open_]] > done)]
-    return np.minimum(found, enough)
+    return np.minimum(found, enough), example
 
 
 def _have_rows(rows: PersonalRows, key: Ints, person: Ints, known: Ints, needed: Ints) -> Mask:
@@ -286,14 +296,14 @@ def _have_rows(rows: PersonalRows, key: Ints, person: Ints, known: Ints, needed:
     return fits
 
 
-def _divide(weight: Ints, most: int) -> Iterator[slice]:
+def divide_by_weight(weight: Ints, most: int) -> Iterator[slice]:
     """Neighbours in parts of about ``most`` weight."""
     bounds = np.flatnonzero(np.diff(np.cumsum(weight) // most, prepend=0) > 0)
     edges = [0, *(bounds + 1).tolist(), weight.size]
     yield from (slice(a, b) for a, b in pairwise(edges) if a < b)
 
 
-def _list_ranges(start: Ints, size: Ints) -> Ints:
+def list_ranges(start: Ints, size: Ints) -> Ints:
     """The numbers from each start on, as many as its size, one range after another."""
     return np.asarray(
         np.arange(int(size.sum())) + np.repeat(start - (np.cumsum(size) - size), size), np.int64

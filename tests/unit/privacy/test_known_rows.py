@@ -11,8 +11,8 @@ from shoal.privacy import known_rows
 from shoal.privacy.known_rows import (
     PersonalRows,
     check_small,
-    count_matching_people,
     draw_known_rows,
+    find_matching_people,
     format_known,
     measure_known_rows,
 )
@@ -80,7 +80,12 @@ def test_people_who_have_the_drawn_rows(table, known):
     # one line for each person, in a random order, with rows that the person has
     assert len(drawn) == len(every)
     expected = [min(count_owners(every, [kind for kind in line if kind >= 0]), 3) for line in drawn.tolist()]
-    assert count_matching_people(rows, drawn, 3).tolist() == expected
+    count, example = find_matching_people(rows, drawn, 3)
+    assert count.tolist() == expected
+    # the one who was found has the rows
+    for line, whose in zip(drawn.tolist(), example.tolist(), strict=True):
+        needed = Counter(kind for kind in line if kind >= 0)
+        assert all(every[whose][kind] >= often for kind, often in needed.items())
     assert min(expected) >= 1
 
 

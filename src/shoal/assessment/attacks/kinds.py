@@ -302,3 +302,5 @@ ATTACKS: dict[str, Callable[[SimulatedAttacker], Iterator[Outcome]]] = {
     "membership": simulate_membership,
     "minimality": simulate_minimality,
 }
+COUNT_ROWS = ("linkage", "partial linkage", "singling out")
+"""Attacks that look for a row. Where people have several, they are looked for by known rows instead."""
