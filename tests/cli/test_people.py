@@ -264,3 +264,37 @@ def test_risk_takes_the_person_that_is_suggested(shoal, visits):
     found = json.loads(shoal.succeeds("risk", visits, "--json"))
     assert found["people"] == 40
     assert "; person patient_id" in found["warnings"][0]
+
+
+def test_risk_draws_the_curve_of_known_rows(shoal, visits):
+    words = shoal.succeeds("risk", visits, *ROLES, "-k", 3)
+    assert "What known rows of a person tell" in words
+    assert "known of a person" in words and "below 3" in words
+    for line in ("1 row", "2 rows", "all rows", "static columns", "number of rows", "both of these"):
+        assert f"\n  {line} " in words
+    assert "static columns: ward, the same in all rows of a person" in words
+    assert "people with  people  unique by one row  unique by all rows" in words
+    found = json.loads(shoal.succeeds("risk", visits, *ROLES, "-k", 3, "--json"))["people_risk"]
+    owners = defaultdict(set)
+    for row in read(visits):
+        owners[row["age"], row["ward"]].add(row["patient_id"])
+    ever = {next(iter(who)) for who in owners.values() if len(who) == 1}
+    assert found["known_rows"][0]["ever_unique"] == len(ever) / 40
+    refused = shoal.fails(2, "risk", visits, *ROLES, "-k", 1)
+    assert "k is at least 2, not 1" in refused
+
+
+def test_attack_looks_for_people_by_their_rows(shoal, visits):
+    shoal.succeeds("anonymize", visits, *ROLES, "-k", 4, "-o", "release.csv", "--recipe-out", "recipe.toml")
+    words = shoal.succeeds("attack", "release.csv", "--original", visits, *ROLES)
+    assert "release.csv under attack: 40 people of the original, no control group" in words
+    assert "5 rows known" in words and "known of a person  original" in words
+    plain = json.loads(
+        shoal.succeeds("attack", "--original", visits, "--recipe", "recipe.toml", "--holdout", 0.25, "--json")
+    )
+    assert (plain["people"], plain["control"]) == (30, 10)
+    assert [each["after"]["rate"]["successes"] for each in plain["known_rows"]] == [0] * 5
+    assert all(each["before"]["rate"]["successes"] > 20 for each in plain["known_rows"][1:])
+    # people of the control group are nobody of the original
+    refused = shoal.fails(2, "attack", "release.csv", "--original", visits, "--control", visits, *ROLES)
+    assert "40 values of 'patient_id' are in the original as well" in refused

@@ -2,11 +2,16 @@
 
 import csv
 from collections import defaultdict
+from itertools import combinations
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import shoal
+from shoal.assessment.attacks import attack_held_out
+from shoal.recipes.recipe import Recipe
+from shoal.table import read_table
 
 QUASI = ["age", "female", "edlevel", "married", "kids", "outwork", "hhninc"]
 PAGE = " ".join((Path(__file__).parents[2] / "docs" / "howto" / "people.md").read_text("utf-8").split())
@@ -67,3 +72,53 @@ def test_k_rows_hide_fewer_people(panel, tmp_path, k):
     assert f"| {k} | {100 * few / 19_609:.1f} % | {100 * release.report.ncp:.2f} % |" in PAGE
     found = {finding.id: finding for finding in release.report.findings}["repeated:id"]
     assert (found.severity, found.figure) == ("high", few / 19_609)
+
+
+@pytest.mark.slow
+def test_people_of_the_panel_are_found_by_their_rows(panel):
+    """The curve of the page, one and two rows by a plain count."""
+    found = shoal.risk(panel, QUASI, identifier=["row"], person="id", largest=1).people_risk
+    own, owners = defaultdict(list), defaultdict(set)
+    for row in read(panel):
+        own[row["id"]].append(tuple(row[name] for name in QUASI))
+    for who, rows in own.items():
+        for chosen in {*rows, *(tuple(sorted(pair)) for pair in combinations(rows, 2))}:
+            owners[chosen].add(who)
+    for known, each in ((1, found.curve[0]), (2, found.curve[1])):
+        choices = [
+            [tuple(sorted(pair)) for pair in combinations(rows, 2)] if known == 2 and len(rows) > 1 else rows
+            for rows in own.values()
+        ]
+        alone = [[len(owners[chosen]) == 1 for chosen in mine] for mine in choices]
+        assert each.unique.value == pytest.approx(sum(sum(mine) / len(mine) for mine in alone) / 6_127)
+        assert each.ever_unique == sum(map(any, alone)) / 6_127
+    for each in found.curve:
+        assert f"| {100 * each.unique.value:.1f} % |" in PAGE
+
+
+@pytest.mark.slow
+def test_nobody_of_the_panel_is_found_in_the_release(panel):
+    frame = pl.read_csv(panel, infer_schema=False).drop("row")
+    check_curves(frame, Recipe(quasi=tuple(QUASI), person="id", models=(shoal.KAnonymity(5),)))
+
+
+@pytest.mark.exhaustive
+def test_nobody_of_the_register_is_found_in_the_release(shared_data):
+    labs = pl.read_csv(shared_data / "people" / "nafld_labs.csv.gz", infer_schema=False)
+    people = pl.read_csv(shared_data / "people" / "nafld_people.csv", infer_schema=False)
+    frame = labs.join(people, on="id").select("id", "age", "male", "days", "test")
+    quasi = ("age", "male", "days", "test")
+    models = (shoal.KAnonymity(5),)
+    check_curves(frame, Recipe(quasi=quasi, person="id", models=models, algorithm=shoal.Mondrian()))
+
+
+def check_curves(frame, recipe):
+    """Before, known rows give people away; after, they are found no oftener than people who are not there."""
+    found = attack_held_out(recipe, read_table(frame), 0.2)
+    assert found.people == found.control == 1000
+    for before, after in zip(found.before, found.after, strict=True):
+        assert before.rate.estimate().low > before.control.estimate().high
+        assert after.rate.share <= after.control.estimate().high
+        assert after.rate.successes == 0
+    shares = [(each.rate.share, each.control.share) for each in found.before]
+    assert f"| {' | '.join(f'{100 * one:.1f} %, {100 * two:.1f} %' for one, two in shares)} |" in PAGE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from shoal.privacy.known_rows import format_known
 from shoal.report import svg
 from shoal.report.figures import Report
 from shoal.report.prose import format_count, format_share
@@ -15,6 +16,7 @@ from shoal.report.statistics import (
     Closeness,
     Distribution,
     GeneralizationLevels,
+    KnownRowsCurve,
 )
 from shoal.report.svg import Bar, Stack
 
@@ -85,6 +87,37 @@ def curve_chart(before: ClassSizes, after: ClassSizes) -> str:
     series = [("before", before.compute_curve()), ("after", after.compute_curve())]
     # The mark is the smallest class: no row of the release lies to the left of it.
     return svg.draw_curves("Rows by how many look the same, before and after", series, float(after.size[0]))
+
+
+def known_rows_chart(found: KnownRowsCurve) -> str:
+    """Share of the people who are unique by so many known rows."""
+    lines = list(found.list_lines())
+    return svg.draw_columns(
+        "People who are unique by known rows, before and after",
+        [format_known(line.before.known) for line in lines],
+        [line.before.unique.value for line in lines],
+        [line.unique for line in lines],
+        width=svg.WIDE,
+        below="rows that somebody knows of a person",
+    )
+
+
+def describe_known_rows(found: KnownRowsCurve) -> list[str]:
+    """What the curve means, and how it was counted."""
+    told = [
+        "Whoever knows some rows of a person, drawn at random, is left with the people who have such rows. "
+        "Before, the table says which rows are of one person."
+    ]
+    if found.linked:
+        told.append("The release says it as well, by a pseudonym.")
+    else:
+        told.append(
+            "The release does not: each known row can only be looked for by itself, and the figures for "
+            "several rows are of people of whom any row is found."
+        )
+    if drawn := [each.looked_at for each in found.before if not each.is_exact]:
+        told.append(f"Shares with an interval are estimated from {drawn[0]:,} people drawn at random.")
+    return told
 
 
 def distribution_chart(each: Distribution) -> str:

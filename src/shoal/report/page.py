@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.privacy import achieved_text
+from shoal.privacy.known_rows import SMALL, format_known
 from shoal.report import svg
 from shoal.report.audit import build_audit_record, checksums_table, embed_json
 from shoal.report.charts import (
@@ -21,8 +22,10 @@ from shoal.report.charts import (
     MOST_SENSITIVE,
     closeness_chart,
     curve_chart,
+    describe_known_rows,
     distribution_chart,
     find_costliest_columns,
+    known_rows_chart,
     levels_chart,
     losses_chart,
     sizes_chart,
@@ -40,6 +43,7 @@ from shoal.report.prose import (
 )
 from shoal.report.statistics import (
     Evidence,
+    KnownRowsLine,
     ShownClass,
     build_excerpt,
     estimate_distributions,
@@ -99,6 +103,7 @@ def _draw_pictures(report: Report, evidence: Evidence, original: bool) -> Iterat
     yield from _draw_excerpt(evidence, original)
     yield from _draw_costs(report, evidence)
     yield from _draw_classes(evidence)
+    yield from _draw_known_rows(evidence)
     yield from _draw_columns(report, evidence)
     yield from _draw_sensitive_columns(report, evidence)
 
@@ -273,6 +278,31 @@ def _draw_classes(evidence: Evidence) -> Iterator[str]:
             ("rows with a risk above 20 %", format_share(one.below_5), format_share(two.below_5)),
             ("rows with a risk above 5 %", format_share(one.below_20), format_share(two.below_20)),
         ],
+    )
+
+
+def _draw_known_rows(evidence: Evidence) -> Iterator[str]:
+    """What rows that somebody knows of a person tell, where people have several."""
+    found = evidence.known_rows
+    if found is None:
+        return
+    yield _draw_title("People who are found by rows that somebody knows")
+    yield _draw_paragraph(" ".join(describe_known_rows(found)))
+    yield svg.draw_legend(BEFORE_AFTER)
+    yield f"<figure>{known_rows_chart(found)}</figure>"
+    heads = ("known", "unique before", "after", f"fewer than {SMALL} people before", "after")
+    yield _draw_table(heads, [_draw_known_line(line) for line in found.list_lines()])
+
+
+def _draw_known_line(line: KnownRowsLine) -> tuple[str, ...]:
+    was = line.before
+    sure = "" if was.is_exact else f" ({format_share(was.unique.low)} to {format_share(was.unique.high)})"
+    return (
+        format_known(was.known),
+        f"{format_share(was.unique.value)}{sure}",
+        format_share(line.unique),
+        format_share(was.below.value),
+        format_share(line.below),
     )
 
 

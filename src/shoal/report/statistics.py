@@ -20,6 +20,7 @@ from shoal.codespace.encoding import build_dictionary
 from shoal.codespace.frequency import rank_rows
 from shoal.codespace.recoding import ColumnCells, Recoding
 from shoal.privacy import Counts, TCloseness
+from shoal.privacy.known_rows import KnownRows, PersonalRows, measure_known_rows
 from shoal.privacy.people import count_people
 from shoal.recipes.recipe import Recipe
 from shoal.table import Column, Table, infer_type, parse_values, read_table, to_strings
@@ -76,18 +77,35 @@ class Evidence:
         """The class of each released row, by the same count."""
         return row_classes(self.released_table, self.recipe.quasi)
 
+    def _number_rows_before(self) -> NDArray[np.int32]:
+        """For each distinct row of the search, a number that equal ones share."""
+        table = self.recoding.table
+        codes = [table.codes[:, j] for j in range(table.codes.shape[1])]
+        # Some algorithms work on a table in which equal rows stand alone.
+        return rank_rows(codes, [cells.domain.size for cells in self.recoding.cells])
+
     @cached_property
     def sizes_before(self) -> ClassSizes:
         """How many rows, or people, were alike before."""
-        table = self.recoding.table
-        codes = [table.codes[:, j] for j in range(table.codes.shape[1])]
-        # Some algorithms work on a table in which equal rows stand alone, so the weights of equal
-        # codes are added up once more.
-        alike = rank_rows(codes, [cells.domain.size for cells in self.recoding.cells])
+        table, alike = self.recoding.table, self._number_rows_before()
         if self.person_before is not None:
             return ClassSizes.from_sizes(count_people(alike[table.of_row], self.person_before))
         sizes = np.rint(np.bincount(alike, table.weight)).astype(np.int64)
         return ClassSizes.from_sizes(sizes[sizes > 0])
+
+    @cached_property
+    def known_rows(self) -> KnownRowsCurve | None:
+        """What known rows of a person told before, and tell now; None where nobody has several."""
+        if self.person_before is None or self.person is None:
+            return None
+        kind = self._number_rows_before()[self.recoding.table.of_row]
+        before = PersonalRows.from_rows(kind, self.person_before)
+        after = PersonalRows.from_rows(self.class_of, self.person)
+        linked = self.recipe.person in self.released_table.names
+        seed = self.recipe.seed
+        return KnownRowsCurve(
+            measure_known_rows(before, seed=seed), measure_known_rows(after, seed=seed), linked
+        )
 
     @cached_property
     def sizes_after(self) -> ClassSizes:
@@ -97,6 +115,45 @@ class Evidence:
     def list_released_cells(self) -> list[ColumnCells]:
         """What the released values of each quasi-identifier stand for."""
         return [self.recoding.select_cells(j, self.recipe.render) for j in range(len(self.recoding.cells))]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRowsCurve:
+    """What known rows of a person tell, before and after."""
+
+    before: tuple[KnownRows, ...]
+    after: tuple[KnownRows, ...]
+    linked: bool
+    """Whether the release says which rows are of one person."""
+
+    def list_lines(self) -> Iterator[KnownRowsLine]:
+        """A line for each number of known rows."""
+        ends = {each.known: each for each in self.after}
+        for was in self.before:
+            if self.linked:
+                now = ends.get(was.known, self.after[-1])
+                after = now.unique.value, now.below.value
+            else:
+                after = self._find_unlinked(was.known)
+            yield KnownRowsLine(was, *after)
+
+    def _find_unlinked(self, known: int | None) -> tuple[float, float]:
+        """Where rows cannot be brought together, each known row is looked for by itself.
+
+        So somebody is found whose rows are found one by one: at most those of whom any row is.
+        """
+        one = self.after[0]
+        assert one.ever_unique is not None and one.ever_below is not None
+        return (one.unique.value, one.below.value) if known == 1 else (one.ever_unique, one.ever_below)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRowsLine:
+    """What so many known rows told before, and the shares of people whom they tell now."""
+
+    before: KnownRows
+    unique: float
+    below: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)

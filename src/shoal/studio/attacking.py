@@ -102,7 +102,9 @@ def attack_release(folder: Path, held_back: float, people: int) -> dict[str, Any
         release = read_table(Path(recipe.output).with_suffix(".parquet"), recipe.reading)
         columns = known_to_all(recipe, original.names, always=True)
         roles = (recipe.quasi, recipe.sensitive)
-        found = attack_tables(release, original, None, roles, columns, people, recipe.seed, tell)
+        found = attack_tables(
+            release, original, None, roles, columns, people, recipe.seed, tell, person=recipe.person
+        )
     plain = found.to_dict()
     for outcome, each in zip(found.outcomes, plain["attacks"], strict=True):
         each["grade"] = outcome.grade

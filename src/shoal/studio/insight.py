@@ -20,8 +20,10 @@ from shoal.report.charts import (
     MOST_SENSITIVE,
     closeness_chart,
     curve_chart,
+    describe_known_rows,
     distribution_chart,
     find_costliest_columns,
+    known_rows_chart,
     levels_chart,
     sizes_chart,
 )
@@ -62,6 +64,7 @@ def build_explore_figures(release: Release) -> dict[str, Any]:
         },
         "classes": sizes_chart(evidence.sizes_after),
         "curve": curve_chart(evidence.sizes_before, evidence.sizes_after),
+        "known_rows": _build_known_rows(evidence),
         "levels": levels_chart(list(measure_levels(evidence, names))),
         "columns": [
             (each.name, distribution_chart(each)) for each in estimate_distributions(evidence, names)
@@ -70,6 +73,14 @@ def build_explore_figures(release: Release) -> dict[str, Any]:
             closeness_chart(measure_closeness(evidence, n)) for n in report.sensitive[:MOST_SENSITIVE]
         ],
     }
+
+
+def _build_known_rows(evidence: Evidence) -> dict[str, Any] | None:
+    """What known rows of a person tell, where people have several."""
+    found = evidence.known_rows
+    if found is None:
+        return None
+    return {"words": describe_known_rows(found), "chart": known_rows_chart(found)}
 
 
 def _build_release_figures(evidence: Evidence, names: list[str]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from shoal.codespace.encoding import build_dictionary
 from shoal.errors import InputError, RecipeError, unknown
 from shoal.privacy.counts import sum_by_place
 from shoal.privacy.labels import build_cover_matrix, split_range
+from shoal.privacy.people import read_people
 from shoal.table import Column, Table, infer_type, ordered_values, parse_values, to_strings
 from shoal.table.formats import import_optional
 from shoal.verification.verifier import row_classes
@@ -122,11 +123,12 @@ class AttackData:
         attacks: int,
         rng: np.random.Generator,
         described: Sequence[str] | None = None,
+        person: str | None = None,
     ) -> AttackData:
         """Read the release, and draw people to attack.
 
         ``described`` are the released columns that people can be described by, if not all that the original
-        has as well.
+        has as well. With a column that says whose row it is, one row of each of them is drawn.
         """
         tables = (release, original, *(() if control is None else (control,)))
         _check_columns(tables, quasi, sensitive)
@@ -137,15 +139,15 @@ class AttackData:
         example = np.empty(size.size, np.int64)
         example[class_of] = np.arange(class_of.size)
         # The original first: with and without a control group a seed attacks the same people.
-        drawn = [_draw_rows(table, attacks, rng) for table in tables[1:]]
+        drawn = [_draw_rows(table, attacks, rng, person) for table in tables[1:]]
         secrets, codes = {}, []
         for name in sensitive:
             secrets[name], own = _read_sensitive_column(release.column(name), [t.column(name) for t in drawn])
             codes.append(own)
         known, cells, values = [], [], []
         for name in quasi:
-            column = _add_inferred_type(columns.get(name, Column(name)), original)
-            each, cell, value = _read_quasi_identifier(
+            column = add_inferred_type(columns.get(name, Column(name)), original)
+            each, cell, value = read_quasi_identifier(
                 release.column(name).gather(example), original, drawn, column
             )
             known.append(each)
@@ -176,7 +178,7 @@ class AttackData:
 
     def typed_column(self, name: str) -> Column:
         """What is known of a column, with its type."""
-        return _add_inferred_type(self.columns.get(name, Column(name)), self.original)
+        return add_inferred_type(self.columns.get(name, Column(name)), self.original)
 
     def list_groups(self) -> list[AttackedPeople]:
         """The people of the original and, where there is one, the control group."""
@@ -264,12 +266,19 @@ def _find_shared_columns(
     return tuple(name for name in both if name not in lacking), tuple(lacking)
 
 
-def _draw_rows(table: Table, most: int, rng: np.random.Generator) -> Table:
-    rows = rng.choice(table.rows, min(most, table.rows), replace=False)
+def _draw_rows(table: Table, most: int, rng: np.random.Generator, person: str | None) -> Table:
+    """Rows drawn at random; where people have several, people and then a row of each."""
+    whose = read_people(table, person)
+    if whose is None:
+        rows = rng.choice(table.rows, min(most, table.rows), replace=False)
+    else:
+        shuffled = rng.permutation(table.rows)
+        first = shuffled[np.unique(whose[shuffled], return_index=True)[1]]
+        rows = rng.choice(first, min(most, first.size), replace=False)
     return replace(table, frame=table.frame[rows])
 
 
-def _add_inferred_type(column: Column, original: Table) -> Column:
+def add_inferred_type(column: Column, original: Table) -> Column:
     """A column with its type, as all of the original tells it: that of a few people could be another."""
     if column.type is not None or column.hierarchy is not None:
         return column
@@ -279,7 +288,7 @@ def _add_inferred_type(column: Column, original: Table) -> Column:
     return replace(column, type=infer_type(values.drop_nulls().unique(maintain_order=True)).type)
 
 
-def _read_quasi_identifier(
+def read_quasi_identifier(
     cells: pl.Series, original: Table, drawn: Sequence[Table], column: Column
 ) -> tuple[KnownColumn, Ints, list[Ints]]:
     """A quasi-identifier, the label of each class, and the value of each person of each table."""

@@ -18,7 +18,7 @@ from shoal.assessment.attacks.attack_data import (
 )
 from shoal.assessment.attacks.descriptions import DescribedColumn, find_described, find_isolated
 from shoal.assessment.attacks.outcome import Outcome
-from shoal.assessment.attacks.rates import Rate
+from shoal.support.rates import Rate
 
 Generator = np.random.Generator
 _TRAINING = 10_000  # released rows that an estimator learns from
@@ -302,3 +302,5 @@ ATTACKS: dict[str, Callable[[SimulatedAttacker], Iterator[Outcome]]] = {
     "membership": simulate_membership,
     "minimality": simulate_minimality,
 }
+COUNT_ROWS = ("linkage", "partial linkage", "singling out")
+"""Attacks that look for a row. Where people have several, they are looked for by known rows instead."""

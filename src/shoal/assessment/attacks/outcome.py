@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from shoal.assessment.attacks.rates import Estimate, Rate
+from shoal.support.rates import Estimate, Rate
 
 Grade = Literal["unknown", "none", "small", "clear", "serious"]
 

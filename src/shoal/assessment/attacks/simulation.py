@@ -10,9 +10,14 @@ import numpy as np
 
 from shoal.assessment.attacks.attack_data import AttackData
 from shoal.assessment.attacks.combinations import Combinations, count_combinations
-from shoal.assessment.attacks.kinds import ATTACKS, SimulatedAttacker
+from shoal.assessment.attacks.kinds import ATTACKS, COUNT_ROWS, SimulatedAttacker
 from shoal.assessment.attacks.outcome import Outcome
-from shoal.assessment.attacks.rates import CONFIDENCE
+from shoal.assessment.attacks.people import (
+    KnownRowsAttack,
+    attack_people,
+    check_people_apart,
+    describe_known_rows_attack,
+)
 from shoal.engines import safepub
 from shoal.engines.api import Hierarchies, known_columns
 from shoal.engines.memory import run_in_memory
@@ -22,6 +27,7 @@ from shoal.errors import InputError, RecipeError
 from shoal.privacy.people import read_people
 from shoal.recipes.recipe import Recipe
 from shoal.support.progress import Progress, silent
+from shoal.support.rates import CONFIDENCE
 from shoal.table import Column, ColumnType, Origin, ReadOptions, Table, read_table
 
 
@@ -37,10 +43,14 @@ class Attacks:
     """People of the control group who were attacked."""
     seed: int
     outcomes: tuple[Outcome, ...]
-    combinations: Combinations
-    """What can be read off the cells without any attack."""
+    combinations: Combinations | None
+    """What can be read off the cells without any attack; None where people have several rows."""
     columns: tuple[str, ...]
     """Released columns that people are described by to single them out."""
+    before: tuple[KnownRowsAttack, ...] = ()
+    """Where a column says whose row it is: what known rows of people achieve on the original itself."""
+    after: tuple[KnownRowsAttack, ...] = ()
+    """And what they achieve on the release; the outcomes have it as well."""
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
@@ -52,8 +62,16 @@ class Attacks:
             "confidence": CONFIDENCE,
             "columns": list(self.columns),
             "attacks": [outcome.to_dict() for outcome in self.outcomes],
-            "combinations": self.combinations.to_dict(),
+            "combinations": None if self.combinations is None else self.combinations.to_dict(),
+            **({"known_rows": self._list_known_rows()} if self.after else {}),
         }
+
+    def _list_known_rows(self) -> list[dict[str, Any]]:
+        """What known rows achieve on the original and on the release."""
+        return [
+            {"known": one.known, "before": one.to_dict(), "after": two.to_dict()}
+            for one, two in zip(self.before, self.after, strict=True)
+        ]
 
 
 def attack(
@@ -71,6 +89,7 @@ def attack(
     seed: int = 0,
     options: ReadOptions | None = None,
     on_progress: Progress | None = None,
+    person: str | None = None,
 ) -> Attacks:
     """Attack a release with what an attacker may know of people, and count how often that succeeds.
 
@@ -92,6 +111,10 @@ def attack(
         How many people of each table are attacked, at most.
     on_progress : callable, optional
         Called with what is being done and how much of it is (0 to 1).
+    person : str, optional
+        The column of original and control group that says whose row it is, where people have several. People
+        are attacked then, by one, two and more rows that are known of them, on the original and on the
+        release. The release need not have it.
     """
     options = options or ReadOptions()
     people = read_table(original, options)
@@ -107,6 +130,7 @@ def attack(
         seed,
         on_progress or silent,
         columns,
+        person,
     )
 
 
@@ -145,7 +169,9 @@ def attack_held_out(
     release = Table(read_table(made.frame).frame, Origin("polars"), original.na)
     columns = known_to_all(recipe, original.names, always=True)
     roles = (recipe.quasi, recipe.sensitive)
-    return attack_tables(release, rest, control, roles, columns, attacks, seed, on_progress, described)
+    return attack_tables(
+        release, rest, control, roles, columns, attacks, seed, on_progress, described, recipe.person
+    )
 
 
 def _run_recipe(recipe: Recipe, table: Table, on_progress: Progress) -> Release:
@@ -167,29 +193,43 @@ def attack_tables(
     seed: int,
     on_progress: Progress,
     described: Sequence[str] | None = None,
+    person: str | None = None,
 ) -> Attacks:
     """Attack tables that have been read; ``roles`` are the quasi-identifiers and the sensitive columns.
 
     ``described`` are the columns that people are described by; all that the tables share, if None.
+    ``person`` says whose row it is, where people have several.
     """
     if attacks < 1:
         raise RecipeError(f"the number of attacks must be 1 or more, not {attacks}")
+    if person is not None:
+        check_people_apart(original, control, person)
     rng = np.random.default_rng(seed)
     on_progress("looking people up", 0.0)
-    data = AttackData.from_tables(release, original, control, *roles, columns, attacks, rng, described)
+    quasi, sensitive = roles
+    data = AttackData.from_tables(
+        release, original, control, quasi, sensitive, columns, attacks, rng, described, person
+    )
     attacker = SimulatedAttacker.from_data(data, rng)
     # One generator for all attacks, always in this order: a seed repeats the whole run.
     outcomes: list[Outcome] = []
-    for number, (name, kind) in enumerate(ATTACKS.items()):
-        on_progress(name, number / len(ATTACKS))
+    kinds = {name: kind for name, kind in ATTACKS.items() if person is None or name not in COUNT_ROWS}
+    for number, (name, kind) in enumerate(kinds.items()):
+        on_progress(name, number / len(kinds))
         outcomes += kind(attacker)
     others = 0 if data.control is None else data.control.count
-    return Attacks(
+    found = Attacks(
         release.rows,
         data.members.count,
         others,
         seed,
         tuple(outcomes),
-        count_combinations(data),
-        tuple(each.column.name for each in attacker.described),
+        count_combinations(data) if person is None else None,
+        tuple(each.column.name for each in attacker.described) if person is None else (),
     )
+    if person is None:
+        return found
+    on_progress("known rows", 1.0)
+    before, after = attack_people((release, original, control), quasi, columns, person, attacks, rng)
+    told = (*map(describe_known_rows_attack, after), *outcomes)
+    return replace(found, before=before, after=after, outcomes=told)

@@ -8,9 +8,11 @@ from rich.text import Text
 
 from shoal.assessment.attacks.combinations import Combinations
 from shoal.assessment.attacks.outcome import Outcome
-from shoal.assessment.attacks.rates import CONFIDENCE, Estimate
 from shoal.assessment.attacks.simulation import Attacks
+from shoal.privacy.known_rows import format_known
+from shoal.report.terminal import draw_bar
 from shoal.report.terminal_parts import indent_block, plain_table
+from shoal.support.rates import CONFIDENCE, Estimate
 
 _ADVICE = (
     "--control FILE with people who are not in the release, or --holdout, would tell leakage from what is "
@@ -28,8 +30,12 @@ def show_attacks(console: Console, source: str, found: Attacks) -> None:
     console.print(indent_block(_draw_figures(found)))
     console.print()
     console.print(indent_block(_draw_verdicts(found)))
-    console.print()
-    console.print(indent_block(_draw_combinations(found.combinations)))
+    if found.after:
+        console.print()
+        console.print(indent_block(_draw_known_rows(found)))
+    if found.combinations is not None:
+        console.print()
+        console.print(indent_block(_draw_combinations(found.combinations)))
     if not found.control:
         console.print()
         console.print(indent_block(Text(_ADVICE, "yellow")))
@@ -50,11 +56,27 @@ def _draw_figures(found: Attacks) -> Table:
 
 def _draw_verdicts(found: Attacks) -> Table:
     table = plain_table()
-    for outcome in found.outcomes:
+    # Of the attacks by known rows, which come first, the one that knows most speaks for all.
+    for outcome in found.outcomes[max(len(found.after) - 1, 0) :]:
         text = Text(f"{outcome.about}: {outcome.verdict}")
         for note in outcome.notes:
             text.append(f"; {note}", "dim")
         table.add_row(Text(_format_name(outcome), "bold"), text)
+    return table
+
+
+def _draw_known_rows(found: Attacks) -> Table:
+    """What known rows achieve on the original and on the release, as bars."""
+    table = plain_table("known of a person", "original", "", "release", "", "control")
+    for number in (1, 3, 5):
+        table.columns[number].justify = "right"
+    for one, two in zip(found.before, found.after, strict=True):
+        control = "" if two.control is None else f"{two.control.share:.1%}"
+        shares = one.rate.share, two.rate.share
+        cells = [cell for share in shares for cell in (f"{share:.1%}", draw_bar(share, 12))]
+        table.add_row(format_known(one.known), *cells, control)
+    table.caption = "People who are linked rightly, if the table itself were released, and by the release"
+    table.caption_style, table.caption_justify = "dim", "left"
     return table
 
 

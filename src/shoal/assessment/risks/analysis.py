@@ -19,6 +19,7 @@ from shoal.assessment.risks.attackers import (
     measure_journalist_risk,
     measure_prosecutor_risk,
 )
+from shoal.assessment.risks.people import PeopleRisk, measure_people_risk
 from shoal.assessment.risks.personal import Role
 from shoal.assessment.risks.presets import Preset, check_presets
 from shoal.assessment.risks.roles import propose_role
@@ -37,7 +38,8 @@ from shoal.assessment.risks.uniqueness import (
 from shoal.engines.api import Hierarchies, known_columns
 from shoal.errors import InputError, OutputError, RecipeError, quote, unknown
 from shoal.privacy import Counts, KMap, Measures, measure_classes, read_population
-from shoal.privacy.people import read_people
+from shoal.privacy.known_rows import SMALL, check_small
+from shoal.privacy.people import number_people
 from shoal.support.pickling import PartlyPickled
 from shoal.support.progress import Progress, silent
 from shoal.table import Column, ColumnType, ReadOptions, Table, read_table, write_table
@@ -82,6 +84,8 @@ class Risk(PartlyPickled):
     table: Table = field(repr=False)
     people: int | None = None
     """How many people there are, where people are counted and not rows."""
+    people_risk: PeopleRisk | None = None
+    """How many of them are found by what is known of them, where a column says whose row it is."""
 
     @property
     def smallest_class(self) -> int:
@@ -127,6 +131,7 @@ class Risk(PartlyPickled):
             "presets": [each.to_dict() for each in self.presets],
             "warnings": list(self.warnings),
             **({} if self.people is None else {"people": self.people}),
+            **({} if self.people_risk is None else {"people_risk": self.people_risk.to_dict()}),
         }
 
 
@@ -146,6 +151,8 @@ def risk(
     options: ReadOptions | None = None,
     on_progress: Progress | None = None,
     person: str | None = None,
+    k: int = SMALL,
+    seed: int = 0,
 ) -> Risk:
     """How re-identifiable the rows of a table are, raw or released.
 
@@ -169,7 +176,12 @@ def risk(
     hierarchies, types, orders : as in `shoal.verify`
     person : str, optional
         The column that says whose row it is, where people have several. Classes, attackers and models then
-        count people. How sets of columns tell rows apart is still counted by rows.
+        count people, and ``people_risk`` says how many are found by one, two and more rows that somebody
+        knows of them. How sets of columns tell rows apart is still counted by rows.
+    k : int
+        Groups of fewer people are counted there.
+    seed : int
+        People are drawn by it where not all of them can be looked at.
 
     Examples
     --------
@@ -197,6 +209,8 @@ def risk(
         largest,
         known_columns(names, hierarchies, types, orders),
         person,
+        k,
+        seed,
     )
     return analyze_risk(table, question, options, on_progress or silent)
 
@@ -214,8 +228,11 @@ class RiskQuestion:
     largest: int | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
     person: str | None = None
+    k: int = SMALL
+    seed: int = 0
 
     def __post_init__(self) -> None:
+        check_small(self.k)
         if self.person is not None and (self.population is not None or self.fraction is not None):
             raise RecipeError("a population is compared with rows, not with people: give it or the person")
         if self.population is not None and self.fraction is not None:
@@ -239,7 +256,7 @@ def analyze_risk(
         question, warning = _add_proposed_roles(table, question, options)
         said = (warning,)
     quasi = question.quasi
-    person = read_people(table, question.person)
+    person, told = _read_person(table, question.person)
     counts, class_of = _count_with_population(table, question, options, person)
     size = counts.size
     by_class = _measure_risks(counts, question)
@@ -269,14 +286,26 @@ def analyze_risk(
         sets=sets,
         added=_rank_further_columns(table, quasi, left),
         presets=check_presets(table, columns, size),
-        warnings=(*said, *_list_warnings(table, counts, sets, quasi)),
+        warnings=(*said, *told, *_list_warnings(table, counts, sets, quasi)),
         # All rows of a class share its risk.
         records=pl.DataFrame(
             {CLASS_SIZE: size[class_of], **{name: risks[class_of] for name, risks in by_class.items()}}
         ),
         table=table,
         people=np.unique(person).size if person is not None and counts.counts_people else None,
+        people_risk=None
+        if person is None
+        else measure_people_risk(table, quasi, person, question.k, question.seed),
     )
+
+
+def _read_person(table: Table, name: str | None) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
+    """The person of each row, and what is to be told of rows without one."""
+    if name is None:
+        return None, ()
+    person, missing = number_people(table.column(name))
+    told = f"'{name}' is missing in {missing:,} rows: each of them counts as a person of its own"
+    return person, (told,) if missing else ()
 
 
 def _add_proposed_roles(table: Table, asked: RiskQuestion, options: ReadOptions) -> tuple[RiskQuestion, str]:

@@ -9,10 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from shoal.assessment.risks.analysis import Risk
+from shoal.assessment.risks.people import PeopleRisk
 from shoal.assessment.risks.subsets import ColumnSet
 from shoal.assessment.risks.suggestion import Suggestion
+from shoal.privacy.known_rows import format_known
 from shoal.report.terminal import draw_bar
 from shoal.report.terminal_parts import format_percent, indent_block, plain_table
+from shoal.support.rates import CONFIDENCE
 
 _COLOURS = {"quasi": "yellow", "sensitive": "red", "identifier": "magenta", "person": "cyan", "plain": "dim"}
 # Bounds where common demands lie: 5, 11 and 20 rows, as in `presets`.
@@ -84,6 +87,8 @@ def _format_headline(source: str, found: Risk) -> Text:
 
 def _risk_parts(found: Risk) -> Iterator[tuple[str, RenderableType]]:
     yield "How sure an attacker can be whose row it is", _draw_attackers(found)
+    if found.people_risk is not None:
+        yield "What known rows of a person tell", draw_people_risk(found.people_risk)
     yield "How large the classes are", _draw_class_sizes(found)
     if found.uniques is not None:
         yield "Unique in the whole population (estimated)", _draw_uniques(found)
@@ -120,6 +125,51 @@ def _draw_attackers(found: Risk) -> Group:
         )
     lines.append("marketer: guesses for every row, and counts how many guesses are right")
     return Group(table, *(Text(line, "dim") for line in lines))
+
+
+def draw_people_risk(found: PeopleRisk) -> Group:
+    """The curve, what else can be known, and the people by their number of rows."""
+    table = plain_table("known of a person", "unique", f"{CONFIDENCE:.0%}", "", f"below {found.k}", "by some")
+    _align_right(table, (1, 2, 4, 5))
+    for each in found.curve:
+        table.add_row(
+            format_known(each.known),
+            format_percent(each.unique.value),
+            "" if each.is_exact else f"{100 * each.unique.low:.1f}..{100 * each.unique.high:.1f}",
+            draw_bar(each.unique.value, 12),
+            format_percent(each.below.value),
+            "" if each.ever_unique is None else format_percent(each.ever_unique),
+        )
+    for one in found.otherwise:
+        bar = draw_bar(one.unique, 12)
+        table.add_row(one.about, format_percent(one.unique), "", bar, format_percent(one.below), "")
+    notes = [
+        f"{found.rows:,} rows of {found.people:,} people, counted; unique: nobody else has these rows, which "
+        "are drawn at random from those of the person (all of them, if there are fewer)",
+        f"below {found.k}: fewer than {found.k} people have them; by some: unique by the most telling choice",
+        f"static columns: {', '.join(found.static) or 'none'}, the same in all rows of a person",
+    ]
+    if drawn := [each.looked_at for each in found.curve if not each.is_exact]:
+        notes.append(
+            f"lines with an interval are estimated: {drawn[0]:,} people drawn by seed {found.seed}, and one "
+            "choice of rows of each"
+        )
+    return Group(table, *(Text(note, "dim") for note in notes), *_draw_by_number_of_rows(found))
+
+
+def _draw_by_number_of_rows(found: PeopleRisk) -> Iterator[RenderableType]:
+    # With one row each, the lines above say it all.
+    if len(found.by_rows) < 2 and found.rows == found.people:
+        return
+    table = plain_table("people with", "people", "unique by one row", "unique by all rows")
+    _align_right(table, range(1, 4))
+    for each in found.by_rows:
+        many = f"{each.fewest}" if each.fewest == each.most else f"{each.fewest:,} to {each.most:,}"
+        unit = "row" if each.most == 1 else "rows"
+        shares = format_percent(each.by_one), format_percent(each.by_all)
+        table.add_row(f"{many} {unit}", f"{each.people:,}", *shares)
+    yield Text()
+    yield table
 
 
 def _draw_class_sizes(found: Risk) -> Table:

@@ -82,6 +82,16 @@ def attack(
     seed: o.Seed = 0,
     quasi: o.Quasi = None,
     sensitive: o.Sensitive = None,
+    person: Annotated[
+        str | None,
+        option(
+            "--person",
+            panel=o.ROLES,
+            metavar="ID",
+            help="The column of the original that says whose row it is, where people have several: they are "
+            "attacked by rows that are known of them. The release need not have it.",
+        ),
+    ] = None,
     roles: o.Roles = None,
     recipe: Annotated[
         Path | None,
@@ -107,8 +117,9 @@ def attack(
     Linkage, singling out by all released columns, inference of sensitive values, membership, and guesses at
     the ends of ranges, each with a confidence interval, beside what the same attack achieves on people who
     are not in the release. A count says how many exact combinations of quasi-identifiers the cells show.
+    With --person, somebody who knows one, two or more rows of a person looks for that person.
     """
-    _check_options(release, original, control, holdout, recipe, bool(quasi or sensitive or roles))
+    _check_options(release, original, control, holdout, recipe, bool(quasi or sensitive or roles or person))
     known = Recipe.from_toml(recipe) if recipe is not None else None
     if known is not None:
         no_header, na = no_header or not known.reading.header, [*known.reading.na, *(na or ())]
@@ -126,8 +137,9 @@ def attack(
             by_role, told = _find_roles_and_columns(
                 people, known, (quasi, sensitive, roles), (type, order, hierarchies)
             )
+            whose = person if known is None else known.person
             found = attack_tables(
-                released, people, others, by_role, told, attacks, seed, on_progress, described
+                released, people, others, by_role, told, attacks, seed, on_progress, described, whose
             )
     if as_json:
         typer.echo(json.dumps(found.to_dict()))
@@ -147,7 +159,7 @@ def _check_options(
     if original is None:
         raise RecipeError("name the table that the release was made from: --original FILE")
     if recipe is not None and roles:
-        raise RecipeError("give roles by --recipe or by --quasi, --sensitive and --roles, not both")
+        raise RecipeError("give roles by --recipe or by --quasi, --sensitive, --person and --roles, not both")
     if holdout is None and release is None:
         raise RecipeError("name the release to attack, or give --holdout and --recipe to make one")
     if holdout is not None and (release is not None or control is not None or recipe is None):

@@ -13,6 +13,7 @@ from shoal.cli import options as o
 from shoal.cli.options import option
 from shoal.cli.screen import make_console, print_if_json, progress
 from shoal.engines.api import known_columns
+from shoal.privacy.known_rows import SMALL
 from shoal.table import check_writable, read_table
 from shoal.table.native import leave_everything_out
 
@@ -63,6 +64,25 @@ def risk(
             help="Look at sets of up to N columns: 4 if not said, 1 for single columns only.",
         ),
     ] = None,
+    k: Annotated[
+        int,
+        option(
+            "--k",
+            "-k",
+            panel=_FIGURES,
+            metavar="N",
+            help="With --person: count the people in groups of fewer than N.",
+        ),
+    ] = SMALL,
+    seed: Annotated[
+        int,
+        option(
+            "--seed",
+            panel=_FIGURES,
+            metavar="N",
+            help="With --person: by which people are drawn where not all can be looked at.",
+        ),
+    ] = 0,
     output: Annotated[
         Path | None,
         option(
@@ -92,7 +112,7 @@ def risk(
         check_writable(output, [path for path in (input, population) if path])
     limits = check_thresholds(threshold if threshold else THRESHOLDS)
     RiskQuestion(
-        (), population=population, fraction=sampling_fraction, largest=largest, person=person
+        (), population=population, fraction=sampling_fraction, largest=largest, person=person, k=k
     )  # refused before reading
     reading = a.reading_options(delimiter, encoding, no_header, na)
     with progress(quiet) as on_progress:
@@ -115,6 +135,8 @@ def risk(
             largest,
             known,
             person,
+            k,
+            seed,
         )
         found = analyze_risk(table, question, reading, on_progress)
         if output:

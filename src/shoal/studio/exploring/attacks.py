@@ -35,6 +35,7 @@ _DOING = {
     "recode": "Making a release without the people held back",
     "verify": "Checking that release",
     "looking people up": "Looking people up",
+    "known rows": "Attack: find a person by rows of theirs",
 }
 # By the share of the people that is held back.
 _WAYS = {
@@ -131,7 +132,8 @@ def _draw_outcomes(page: Page, run: Run, attack: AttackRun, section: Any) -> Non
     )
     for each in found["attacks"]:
         _draw_outcome(each)
-    _draw_combinations(found["combinations"])
+    if found["combinations"] is not None:
+        _draw_combinations(found["combinations"])
 
     def attack_again() -> None:
         run.attack = None
@@ -147,7 +149,7 @@ def _draw_verdict(found: dict[str, Any]) -> None:
     grades = [each["grade"] for each in found["attacks"]]
     # From worst to best. Without a control group no attack can be graded, which leaves unknown.
     worst = next((g for g in ("serious", "clear", "small", "none") if g in grades), "unknown")
-    bad = [_NAMES[each["name"]].lower() for each in found["attacks"] if each["grade"] == worst]
+    bad = [_format_name(each["name"]).lower() for each in found["attacks"] if each["grade"] == worst]
     told = {
         "none": "No attack does better on people who are in the release than on people who are not.",
         "unknown": "Without people to compare with nobody can say how much of this is the release's fault.",
@@ -162,7 +164,7 @@ def _draw_outcome(each: dict[str, Any]) -> None:
     with theme.box("attack", data_attack=each["name"]):
         with theme.box("attack-words"):
             with theme.box("rowed").style("gap: 4px 10px"):
-                theme.text(f"{_NAMES[each['name']]}{column}", "", "h3")
+                theme.text(f"{_format_name(each['name'])}{column}", "", "h3")
                 theme.badge(grade, kind)
             theme.text(f"Somebody {each['about']}.", "small")
             theme.text(f"It {each['verdict']}.", "small soft")
@@ -172,6 +174,11 @@ def _draw_outcome(each: dict[str, Any]) -> None:
             _draw_rate("in the release", each["rate"], "after")
             _draw_rate("not in it", each["control"], "before")
             _draw_rate("mere guessing", each["baseline"], "before")
+
+
+def _format_name(name: str) -> str:
+    """What an attack does, in words; those by known rows of a person are many."""
+    return _NAMES.get(name) or f"Find a person by {name.removesuffix(' known')} of theirs"
 
 
 def _draw_combinations(found: dict[str, Any]) -> None:

@@ -9,6 +9,8 @@ from nicegui import events, ui
 
 from shoal.assessment.risks import THRESHOLDS, Attacker
 from shoal.assessment.risks.attackers import estimate_journalist_risk, measure_prosecutor_risk
+from shoal.report import svg
+from shoal.report.charts import BEFORE_AFTER
 from shoal.report.prose import format_odds
 from shoal.studio import theme
 from shoal.studio.page import Page
@@ -39,7 +41,22 @@ def draw_risks(page: Page, run: Run) -> None:
         with theme.box("gauges"):
             for gauge in build_gauges(run):
                 draw_gauge(gauge)
+        _draw_known_rows(run)
         _draw_outsider(page, run)
+
+
+def _draw_known_rows(run: Run) -> None:
+    """People who are found by rows that somebody knows of them, where people have several rows."""
+    # Runs of an earlier version were kept without it.
+    found = run.figures["explore"].get("known_rows")
+    if found is None:
+        return
+    with theme.box("stacked known-rows"):
+        theme.text("People who are unique by rows that somebody knows of them", "", "h3")
+        for sentence in found["words"]:
+            theme.text(sentence, "small")
+        theme.draw_chart(svg.draw_legend(BEFORE_AFTER))
+        theme.draw_chart(found["chart"])
 
 
 def draw_gauge(gauge: RiskGauge) -> None:
