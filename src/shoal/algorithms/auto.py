@@ -62,6 +62,7 @@ class Auto(Algorithm):
     even if it takes longer."""
     works_on_counted_rows = True
     counts_people = True
+    links_people = True
 
     def __post_init__(self) -> None:
         check_fields(self)
