@@ -116,7 +116,7 @@ def test_whole_histories_need_as_many_people_with_as_many_rows(tmp_path):
     "algorithm", [case for case in ALGORITHM_LINES if case not in LINKING], ids=lambda case: case.text
 )
 def test_what_cannot_link_people_is_refused(algorithm, tmp_path):
-    with pytest.raises(RecipeError, match="makes no release with pseudonyms|counts rows only"):
+    with pytest.raises(RecipeError, match=r"makes no release with pseudonyms|counts rows only"):
         anonymize(visits(45, 7), **settings_of(key=tmp_path / "key", algorithm=algorithm.text))
 
 

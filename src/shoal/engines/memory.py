@@ -34,7 +34,7 @@ from shoal.engines.release import Release
 from shoal.engines.verify_frame import verify_frame
 from shoal.errors import InputError, RecipeError, quote
 from shoal.privacy import align_population, for_columns, read_population
-from shoal.privacy.people import has_repeated_people, number_people
+from shoal.privacy.people import has_repeated_people, number_people, read_people
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.release_rows import (
     Rows,
@@ -46,6 +46,7 @@ from shoal.recipes.release_rows import (
 from shoal.report import Evidence, Report
 from shoal.report.build import measure_column_loss, warn_of_formulas
 from shoal.table import Column, Table, count_formula_cells, read_table
+from shoal.table.relative import make_relative
 from shoal.verification.findings import Finding, judge_release
 from shoal.verification.verifier import Verification
 
@@ -60,6 +61,8 @@ def run_in_memory(recipe: Recipe, source: object = None, on_progress: Progress =
 
 def prepare_table(recipe: Recipe, table: Table) -> PreparedTable:
     """Check the recipe against the table and bring the table into code space."""
+    if recipe.relative is not None:  # dates become days when a table is read, which was done elsewhere
+        raise RecipeError("relative is for shoal.run and shoal.anonymize only")
     return MemoryEngine(recipe).prepare(table)
 
 
@@ -88,7 +91,15 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         table = read_rows(self.recipe, choose_source(self.recipe, source))
         if table.rows == 0:
             raise InputError(f"{table.origin} has no rows")
-        return table
+        return table if self.recipe.relative is None else self._count_days(table)
+
+    def _count_days(self, table: Table) -> Table:
+        """The table with days since a person's first row; before anything else, so that nothing sees dates."""
+        recipe = self.recipe
+        check_names(recipe, table)
+        person, relative = read_people(table, recipe.person), str(recipe.relative)
+        assert person is not None
+        return make_relative(table, relative, person, recipe.types.get(relative))
 
     def prepare(self, table: Table) -> PreparedTable:
         """Encode the rows that take part, and the population if a model compares with one."""

@@ -166,7 +166,7 @@ class Recipe(RecipeSettings):
         return {
             name: Column(
                 name,
-                self.types.get(name),
+                None if name == self.relative else self.types.get(name),  # days, whatever it was
                 self.orders.get(name),
                 trees.get(name),
                 self.reading.na,
