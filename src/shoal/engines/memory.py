@@ -94,7 +94,7 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         return table if self.recipe.relative is None else self._count_days(table)
 
     def _count_days(self, table: Table) -> Table:
-        """The table with days since a person's first row; before anything else, so that nothing sees dates."""
+        """The table with days since a person's first row; before all else, so that nothing sees dates."""
         recipe = self.recipe
         check_names(recipe, table)
         person, relative = read_people(table, recipe.person), str(recipe.relative)
@@ -180,6 +180,13 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         found = verify_pseudonyms(self.recipe, released, recoded.person, subject.static, subject.columns)
         refuse_unmet_goal(found)
         return replace(found, findings=_judge_whole(self.recipe, recoded))
+
+    def build_report(self, recoded: RecodedFrame, found: Verification) -> Report:
+        """What was done and lost, and how many people are not in the release at all."""
+        report, every = super().build_report(recoded, found), recoded.subject.person
+        if every is None or recoded.person is None:
+            return report
+        return replace(report, people_left_out=np.unique(every).size - np.unique(recoded.person).size)
 
     def build_release(self, recoded: RecodedFrame, report: Report) -> Release:
         """The release, with the people whose rows it has: a file of it is counted once more."""

@@ -109,7 +109,7 @@ def check_linked_models(models: Sequence[Model], knows: int | None) -> None:
             )
 
 
-def count_linked_people(class_of: NDArray[np.int64], linked: LinkedRows, least: int) -> Counts:
+def count_linked_people(class_of: NDArray[np.int64], linked: LinkedRows, least: int = 0) -> Counts:
     """The people who cannot be told apart by what an attacker may know.
 
     For some known rows, that is the fewest people whom any choice of them leads to. Once they are fewer than

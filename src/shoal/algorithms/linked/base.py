@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.algorithms.auto import Auto
+from shoal.algorithms.auto import TINY, Auto
+from shoal.algorithms.cluster import Cluster
 from shoal.algorithms.linked.goal import LinkedGoal
 from shoal.algorithms.problem import Algorithm, Problem
 from shoal.algorithms.space import renumber_classes
@@ -57,7 +58,15 @@ def select_problem(
 
 def find_classes(algorithm: Algorithm, problem: Problem) -> tuple[NDArray[np.int64], float]:
     """The class of each row as a reader sees it, where equal cells are one class, and what it lost."""
-    recoding = Recoding.from_proposal(algorithm.search(problem), problem.domains)
+    # An exact search of a few rows takes its time from the whole table's values, which are many.
+    if isinstance(algorithm, Auto) and problem.rows.rows <= TINY:
+        algorithm = Cluster(cell=0)
+    return number_classes(problem, algorithm.search(problem))
+
+
+def number_classes(problem: Problem, proposal: Proposal) -> tuple[NDArray[np.int64], float]:
+    """The classes of a proposal as a reader sees them, and what it lost."""
+    recoding = Recoding.from_proposal(proposal, problem.domains)
     lost = LOSSES["ncp"]().measure(recoding, problem.weights).value
     return recoding.class_of[recoding.table.of_row].astype(np.int64), float(lost)
 

@@ -9,6 +9,7 @@ is rare. Whole histories that k people share keep the promise, too; what loses l
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,14 +32,26 @@ from shoal.codespace.recoding import Proposal
 from shoal.errors import GoalNotMet
 
 _FACTORS = (1, 5, 20, 80, 320)  # static classes of so many times k people are tried
+_STARTS = (1, 2, 4)  # cells of so many times k people are tried to begin with
 _SAMPLE = 10_000  # rows on which a size is tried
 _WIDEST = 4096  # cells of a history, rows times columns, up to which whole histories are compared
 _SECONDS_PER_ROW = 40e-6
 _MERGED = 0.25  # share of the cells in rare combinations that are merged before all are counted anew
 
 
+class MergingWay(NamedTuple):
+    """A way to begin."""
+
+    size: int
+    """The least number of people in a static class."""
+    start: int
+    """The least number of people in a cell before cells are merged."""
+    leaves: bool
+    """Whether rows are left out where that costs less than to merge cells."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class MergedCells:
     """Cells of the rows of a static class, which are merged with each other."""
 
     problem: Problem
@@ -50,7 +63,7 @@ class Cells:
     """[cells] number of rows."""
 
     @classmethod
-    def from_rows(cls, problem: Problem, cell: NDArray[np.int64]) -> Cells:
+    def from_rows(cls, problem: Problem, cell: NDArray[np.int64]) -> MergedCells:
         """The cells of rows; of those that are left out the cell is -1."""
         kept = np.flatnonzero(cell >= 0)
         cells, columns = int(cell.max()) + 1, len(problem.domains)
@@ -123,31 +136,43 @@ def _search_whole_histories(
 def _search_by_merging(
     algorithm: Algorithm, problem: Problem, goal: LinkedGoal, on_progress: Progress
 ) -> Proposal | None:
-    """Static classes of the size that loses least on a sample, with cells merged in each."""
-    assert problem.person is not None
-    k, people = count_least_people(problem), int(problem.person.max()) + 1
-    sizes = [k * factor for factor in _FACTORS if factor == 1 or k * factor <= people]
-    sizes = sizes if goal.static else [k]
+    """Static classes with cells merged in each, in the way that loses least on a sample."""
+    ways = _list_ways(problem, goal)
     tried = {}
-    for at, size in enumerate(sizes):
-        tried[size] = _try_size(problem, goal, size) if len(sizes) > 1 else 0.0
-        on_progress("trying static classes", (at + 1) / len(sizes))
-    for size in sorted(tried, key=lambda each: (tried[each], each)):
-        if np.isfinite(tried[size]):
-            part_of = find_static_classes(algorithm, problem, goal, size)
-            class_of = _merge_parts(algorithm, problem, goal, part_of, list(list_parts(part_of)), on_progress)
-            if class_of is not None:
-                proposal = build_linked_proposal(problem, class_of, part_of, goal)
-                return replace(proposal, notes=(f"cells were merged in static classes of {size} people",))
+    for at, way in enumerate(ways):
+        tried[way] = _try_way(problem, goal, way)
+        on_progress("trying static classes", (at + 1) / len(ways))
+    for way in sorted(tried, key=lambda each: (tried[each], each)):
+        if not np.isfinite(tried[way]):
+            break
+        part_of = find_static_classes(algorithm, problem, goal, way.size)
+        class_of = _merge_parts(algorithm, problem, goal, way, list(list_parts(part_of)), on_progress)
+        if class_of is not None:
+            proposal = build_linked_proposal(problem, class_of, part_of, goal)
+            note = f"cells of {way.start} people were merged in static classes of {way.size} people"
+            return replace(proposal, notes=(note,))
     return None
 
 
-def _try_size(problem: Problem, goal: LinkedGoal, size: int) -> float:
-    """What static classes of a size lose on some of them; infinite where they cannot keep the promise."""
-    part_of = find_static_classes(Mondrian(), problem, goal, size)
-    parts = list(list_parts(part_of))
-    chosen = choose_sample(parts, _SAMPLE)
-    class_of = _merge_parts(Mondrian(), problem, goal, part_of, chosen)
+def _list_ways(problem: Problem, goal: LinkedGoal) -> list[MergingWay]:
+    assert problem.person is not None
+    k, people = count_least_people(problem), int(problem.person.max()) + 1
+    sizes = [k * factor for factor in _FACTORS if factor == 1 or k * factor <= people]
+    return [
+        MergingWay(size, k * start, leaves)
+        for size in (sizes if goal.static else [k])
+        for start in _STARTS
+        # Where rows may be left out, it need not be better to do so.
+        for leaves in ((False, True) if problem.suppress > 0 else (False,))
+        if start == 1 or k * start <= people
+    ]
+
+
+def _try_way(problem: Problem, goal: LinkedGoal, way: MergingWay) -> float:
+    """What is lost in some static classes; infinite where they cannot keep the promise."""
+    part_of = find_static_classes(Mondrian(), problem, goal, way.size)
+    chosen = choose_sample(list(list_parts(part_of)), _SAMPLE)
+    class_of = _merge_parts(Mondrian(), problem, goal, way, chosen)
     if class_of is None:
         return float("inf")
     # Only the rows that were looked at, which are a table of their own.
@@ -161,36 +186,34 @@ def _merge_parts(
     algorithm: Algorithm,
     problem: Problem,
     goal: LinkedGoal,
-    part_of: NDArray[np.int64],
+    way: MergingWay,
     parts: list[Rows],
     on_progress: Progress = silent,
 ) -> NDArray[np.int64] | None:
     """[rows] the cells of the rows of some static classes; None if combinations stay rare."""
-    assert problem.person is not None and goal.knows is not None
-    k, n = count_least_people(problem), part_of.size
+    assert problem.person is not None
+    assert goal.knows is not None
+    k, n = count_least_people(problem), problem.person.size
     events = [j for j in range(len(problem.domains)) if j not in goal.static]
     class_of = np.full(n, -1, np.int64)
-    allowed, used = problem.suppress * n, 0
-    done = 0
+    left_out = used = done = 0
     for rows in parts:
         done += rows.size
         person = np.unique(problem.person[rows], return_inverse=True)[1]
         share = set_budget(algorithm, _SECONDS_PER_ROW * n, rows.size / n)
-        cell = find_cells(share, problem, goal, rows, k)[0]
+        cell = find_cells(share, problem, goal, rows, min(way.start, int(person.max()) + 1))[0]
         within = select_problem(problem, events, rows, None, k) if events else None
         # What may be left out so far: what one class does not need, the next ones may take.
-        most = int(allowed * done / n - np.count_nonzero(class_of[np.concatenate(parts)] == _LEFT_OUT) + 1e-9)
-        whole = float(problem.weights.sum())
-        merged = merge_rare_cells(within, person, cell, goal.knows, k, (most, whole))
+        most = int(problem.suppress * done - left_out + 1e-9) if way.leaves else 0
+        leaving = (most, float(problem.weights.sum()))
+        merged = merge_rare_cells(within, person, cell, goal.knows, k, leaving)
         if merged is None:
             return None
-        class_of[rows] = np.where(merged < 0, _LEFT_OUT, merged + used)
+        class_of[rows] = np.where(merged < 0, -1, merged + used)
+        left_out += int(np.count_nonzero(merged < 0))
         used += int(merged.max(initial=-1)) + 1
         on_progress("merging cells", done / n)
     return class_of
-
-
-_LEFT_OUT = -2
 
 
 def merge_rare_cells(
@@ -218,7 +241,7 @@ def merge_rare_cells(
     most, whole = leaving
     while (rare := find_rare_rows(person, cell, knows, k)) is not None:
         chosen, rows_of = rare.list_cells()
-        cells = None if problem is None else Cells.from_rows(problem, cell)
+        cells = None if problem is None else MergedCells.from_rows(problem, cell)
         if cells is None or cells.size.size == 1:
             # All rows look alike: only their number tells people apart.
             if rare.rows.size > most:

@@ -18,6 +18,8 @@ from shoal.algorithms.linked.base import (
     Rows,
     build_linked_proposal,
     count_least_people,
+    find_classes,
+    number_classes,
     set_budget,
 )
 from shoal.algorithms.linked.goal import LinkedGoal
@@ -26,8 +28,7 @@ from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
 from shoal.algorithms.refine import refine_proposal
 from shoal.codespace.frequency import CodedRows
-from shoal.codespace.loss import LOSSES
-from shoal.codespace.recoding import Proposal, Recoding
+from shoal.codespace.recoding import Proposal
 from shoal.errors import GoalNotMet
 from shoal.privacy import KAnonymity
 
@@ -74,7 +75,9 @@ def search_histories(
         part_of[placed] = parts + found[:, None]
         used, parts = used + (int(found.max()) + 1) * length, parts + int(found.max()) + 1
         done += placed.size
-        notes.append(f"{len(found):,} people with {length} rows {100 * lost:.2f}")
+        notes.append(
+            f"{len(found):,} people with {length} {'row' if length == 1 else 'rows'} {100 * lost:.2f}"
+        )
         on_progress("comparing histories", done / n)
     proposal = build_linked_proposal(problem, class_of, part_of, goal)
     return replace(proposal, notes=(f"whole histories lost, of {', '.join(notes)} %",))
@@ -149,7 +152,7 @@ def _divide_histories(
     assert problem.person is not None
     seconds = _SECONDS_PER_ROW * problem.person.size
     wide = build_wide_problem(problem, goal, histories, k)
-    found, lost = _find_people_classes(wide, set_budget(algorithm, seconds, share).search(wide))
+    found, lost = find_classes(set_budget(algorithm, seconds, share), wide)
     for _ in range(_ROUNDS):
         moved = replace(histories, rows=realign_rows(problem, goal, histories.rows, histories.length, found))
         if (moved.rows == histories.rows).all():
@@ -158,17 +161,11 @@ def _divide_histories(
         table = wide.rows.one_by_one(in_order=True)
         start = Proposal(table, found.astype(np.int32))
         refined = refine_proposal(wide, start, _SWEEPS, seconds * share)
-        classes, loss = _find_people_classes(wide, refined)
+        classes, loss = number_classes(wide, refined)
         if loss >= lost:
             break
         histories, found, lost = moved, classes, loss
     return histories, found, lost
-
-
-def _find_people_classes(wide: Problem, proposal: Proposal) -> tuple[NDArray[np.int64], float]:
-    recoding = Recoding.from_proposal(proposal, wide.domains)
-    lost = float(LOSSES["ncp"]().measure(recoding, wide.weights).value)
-    return recoding.class_of[recoding.table.of_row].astype(np.int64), lost
 
 
 def _choose_order(problem: Problem, goal: LinkedGoal, lengths: NDArray[np.int64], k: int) -> Rows:
@@ -191,7 +188,7 @@ def _choose_order(problem: Problem, goal: LinkedGoal, lengths: NDArray[np.int64]
     lost = []
     for order in orders:
         wide = build_wide_problem(problem, goal, collect_histories(problem.person, order, people, usual), k)
-        lost.append(_find_people_classes(wide, Mondrian().search(wide))[1])
+        lost.append(find_classes(Mondrian(), wide)[1])
     return orders[int(np.argmin(lost))]
 
 

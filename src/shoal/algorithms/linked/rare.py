@@ -25,7 +25,7 @@ class RareRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Combinations:
+class _RowCombinations:
     """Combinations of equally many rows of a person, each person's own."""
 
     last: NDArray[np.int64]
@@ -72,7 +72,7 @@ def find_rare_rows(person: NDArray[np.int64], cell: NDArray[np.int64], knows: in
         return None
     size = np.bincount(items.cell)
     (begin,) = np.nonzero(items.copy == 0)
-    found = _Combinations(begin, items.cell[begin], begin[:, None])
+    found = _RowCombinations(begin, items.cell[begin], begin[:, None])
     for length in range(1, knows + 1):
         if length > 1:
             found = _extend(items, found)
@@ -85,7 +85,7 @@ def find_rare_rows(person: NDArray[np.int64], cell: NDArray[np.int64], knows: in
     return None
 
 
-def _extend(items: _Items, found: _Combinations) -> _Combinations:
+def _extend(items: _Items, found: _RowCombinations) -> _RowCombinations:
     """Every combination with each further row of the same person, in the order of cells."""
     ahead = items.end[found.last] - found.last - 1
     of = np.repeat(np.arange(found.last.size), ahead)
@@ -99,4 +99,4 @@ def _extend(items: _Items, found: _Combinations) -> _Combinations:
     of, item = of[fits], item[fits]
     width = int(items.cell.max()) + 1
     key = np.unique(found.key[of] * width + items.cell[item], return_inverse=True)[1]
-    return _Combinations(item, key, np.concatenate([found.members[of], item[:, None]], axis=1))
+    return _RowCombinations(item, key, np.concatenate([found.members[of], item[:, None]], axis=1))
