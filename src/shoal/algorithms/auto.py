@@ -41,7 +41,8 @@ _VECTOR = 2e-9  # and a level vector, most of which come when few rows are left
 _TRIMMED = 20e-9  # or one by which few rows leave
 _STARTS = 0.2  # share of the budget for finding where to start from
 _TRIALS = 0.25  # and for finding out which start is best
-_TINY = 14  # rows up to which the optimum is found, and proved, in next to no time
+TINY = 14
+"""Rows up to which the optimum is found, and proved, in next to no time."""
 _SWEEPS = 1 << 30
 
 
@@ -62,6 +63,7 @@ class Auto(Algorithm):
     even if it takes longer."""
     works_on_counted_rows = True
     counts_people = True
+    links_people = True
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -82,7 +84,7 @@ class Auto(Algorithm):
         if problem.population is not None:
             return _search_with_population(problem, on_progress)
         counted = problem.rows.count is not None  # by an engine for tables that leave time for one pass
-        if not counted and problem.rows.rows <= _TINY and _is_solvable(problem):
+        if not counted and problem.rows.rows <= TINY and _is_solvable(problem):
             return _solve_exactly(problem, on_progress)
         trees = any(domain.kind == "tree" for domain in problem.domains)
         seconds = _choose_seconds(self.seconds, trees)

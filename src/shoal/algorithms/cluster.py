@@ -44,6 +44,7 @@ class Cluster(Algorithm):
     seconds: float = 60.0
     """The budget of the refinement, see `Refine`."""
     counts_people = True
+    links_people = True
 
     def __post_init__(self) -> None:
         check_fields(self)

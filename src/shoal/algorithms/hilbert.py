@@ -38,6 +38,7 @@ class Hilbert(Algorithm):
 
     works_on_counted_rows = True
     counts_people = True
+    links_people = True
 
     def search(self, problem: Problem, on_progress: Progress = silent) -> Proposal:
         """Order, then cut."""

@@ -70,6 +70,7 @@ class Mondrian(Algorithm):
 
     works_on_counted_rows = True
     counts_people = True
+    links_people = True
     counted_rows_mode = "strict"
 
     def __post_init__(self) -> None:

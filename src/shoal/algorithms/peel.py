@@ -50,6 +50,7 @@ class Peel(Algorithm):
     """The budget of the refinement, see `Refine`."""
     works_on_counted_rows = True
     counts_people = True
+    links_people = True
 
     def __post_init__(self) -> None:
         check_fields(self)

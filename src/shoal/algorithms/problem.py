@@ -356,6 +356,8 @@ class Algorithm(ABC):
     cluster."""
     counts_people: ClassVar[bool] = False
     """Whether its classes keep a goal about people who have several rows, and not only one about rows."""
+    links_people: ClassVar[bool] = False
+    """Whether its classes can be those of a release with pseudonyms: of people, and of the rows of some."""
     counted_rows_mode: ClassVar[str] = ""
     """The mode in which it does, for messages, where it has several."""
 

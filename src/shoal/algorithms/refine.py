@@ -60,6 +60,7 @@ class Refine(Algorithm):
     """The budget, in seconds of an ordinary core. It is counted in steps, so that the result does not depend
     on the machine."""
     counts_people = True
+    links_people = True
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -60,6 +60,11 @@ class Proposal:
     """Further tables with the same, least loss: as many as the search was asked to list."""
     history: tuple[tuple[float, float], ...] = ()
     """Best and mean loss after each generation of an evolution."""
+    parts: NDArray[np.int32] | None = None
+    """[u] the part of each row, of which classes are subdivisions, where some columns have one cell for a
+    whole part."""
+    shared: tuple[int, ...] = ()
+    """These columns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,6 +151,8 @@ class Recoding:
                 domain, table.codes[:, j], class_of, proposal.cells[0][:, j], proposal.cells[1][:, j]
             )
             if proposal.cells is not None
+            else _build_shared_cells(domain, table.codes[:, j], class_of, proposal.parts)
+            if proposal.parts is not None and j in proposal.shared
             else _build_tight_cells(domain, table.codes[:, j], class_of, classes)
             for j, domain in enumerate(domains)
         ]
@@ -288,6 +295,19 @@ def _build_tight_cells(
     np.minimum.at(lo, class_of, codes.astype(np.int64))
     np.maximum.at(hi, class_of, codes.astype(np.int64))
     return _build_interval_cells(domain, lo, hi)
+
+
+def _build_shared_cells(
+    domain: Domain, codes: NDArray[np.unsignedinteger], class_of: NDArray[np.int32], parts: NDArray[np.int32]
+) -> ColumnCells:
+    """The tightest cells around what each part has, for all classes of the part."""
+    # Parts without a released row have no cells, and so are not counted.
+    kept = class_of >= 0
+    part = np.unique(parts[kept], return_inverse=True)[1].astype(np.int32)
+    cells = _build_tight_cells(domain, codes[kept], part, int(part.max()) + 1)
+    of_class = np.empty(int(class_of.max()) + 1, np.int32)
+    of_class[class_of[kept]] = cells.of_class[part]
+    return ColumnCells(domain, of_class, cells.lo, cells.hi, cells.members)
 
 
 def _build_set_cells(

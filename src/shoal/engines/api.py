@@ -18,11 +18,12 @@ from shoal.engines.select_engine import choose_engine, make_spark_engine
 from shoal.errors import RecipeError
 from shoal.privacy import MODELS, Measures, Model, model_text, parse_model, read_population
 from shoal.privacy.people import list_countable_models, read_people
-from shoal.recipes.recipe import Recipe
+from shoal.recipes.recipe import Recipe, read_knows
 from shoal.recipes.settings import DRIVER_ROWS, Engine, Missing, Others, RowOrder, document_settings
 from shoal.support.parameters import build_entry, parse_call
 from shoal.table import Column, ColumnType, ReadOptions, Table, read_table
 from shoal.table.hierarchies import Hierarchy, read_hierarchies, read_source
+from shoal.verification.linked import LinkedRows, verify_linked_whole
 from shoal.verification.verifier import (
     Verification,
     may_release_nothing,
@@ -71,6 +72,11 @@ def anonymize(
     output: str | Path | None = None,
     on_progress: Progress | None = None,
     person: str | None = None,
+    pseudonym: bool = False,
+    key_file: str | Path | None = None,
+    knows: int | str = "1",
+    align: str | None = None,
+    relative: str | None = None,
 ) -> Release:
     """Anonymize a table.
 
@@ -138,6 +144,11 @@ def anonymize(
         driver_rows=driver_rows,
         output=None if output is None else str(output),
         person=person,
+        pseudonym=pseudonym,
+        key_file=None if key_file is None else str(key_file),
+        knows=str(knows),
+        align=align,
+        relative=relative,
     )
     return run(recipe, source, on_progress or silent)
 
@@ -192,6 +203,7 @@ def verify(
     accept: Mapping[str, str] | None = None,
     options: ReadOptions | None = None,
     person: str | None = None,
+    knows: int | str | None = None,
 ) -> Verification:
     """Check a release as an outsider would: group the released values and count.
 
@@ -212,9 +224,12 @@ def verify(
         The column that says whose row it is, in a table that still has it: people are counted then, and not
         rows. Where a recipe names one and the release has it no longer, rows are counted as far as they tell
         something about people, and ``notes`` says what that is.
+    knows : int or str, optional
+        Of a release with pseudonyms: how many rows of a person an attacker may know, or ``"all"``. For every
+        choice of so many rows of a person, the people are counted who have them.
     """
     known = Recipe.from_toml(recipe) if isinstance(recipe, str | Path) else recipe
-    if known is not None and (quasi or sensitive or hierarchies or types or orders or person):
+    if known is not None and (quasi or sensitive or hierarchies or types or orders or person or knows):
         raise RecipeError("a recipe names the roles and knows the columns: give it alone, or all of them")
     goal = build_goal(k, l, models, t=t)
     reading = options or ReadOptions()
@@ -237,10 +252,32 @@ def verify(
         columns = {name: replace(column, fold=name in folded) for name, column in columns.items()}
     people = read_population(goal, quasi, reading)
     accepted = {**(known.accept if known is not None else {}), **(accept or {})}
+    asked, whom = (
+        (knows, person) if known is None else (known.knows if known.pseudonym else None, known.person)
+    )
+    if asked is not None:
+        return _verify_pseudonyms(table, (quasi, sensitive, goal), whom, str(asked), columns, accepted)
     if known is not None and known.person is not None and known.person not in table.names:
         return _verify_without_people(table, replace(known, models=goal), columns, accepted)
     whose = read_people(table, person if known is None else known.person)
     return verify_whole(table, quasi, sensitive, goal, columns, people, accepted, whose)
+
+
+def _verify_pseudonyms(
+    table: Table,
+    goal: tuple[Sequence[str], Sequence[str], Sequence[Model]],
+    person: str | None,
+    knows: str,
+    columns: Mapping[str, Column],
+    accepted: Mapping[str, str],
+) -> Verification:
+    """Check a release whose pseudonyms say which rows are of one person."""
+    if person is None:
+        raise RecipeError("knows needs a person: name the column with the pseudonyms")
+    whose = read_people(table, person)
+    assert whose is not None
+    linked = LinkedRows(whose, read_knows(knows))
+    return verify_linked_whole(table, *goal, linked, person, columns, accepted)
 
 
 def _verify_without_people(

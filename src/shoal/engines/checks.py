@@ -12,6 +12,7 @@ from shoal.recipes.recipe import Recipe
 from shoal.support.parameters import name_of
 from shoal.table import Table
 from shoal.verification.findings import Finding, refuse_findings
+from shoal.verification.linked import check_linked_models
 from shoal.verification.verifier import Verification, describe_shortfall
 
 
@@ -19,7 +20,8 @@ def check_names(recipe: Recipe, table: Table) -> None:
     """Refuse a recipe that names columns which the table does not have."""
     roles = (*recipe.quasi, *recipe.sensitive, *recipe.identifier, *recipe.plain)
     person = () if recipe.person is None else (recipe.person,)
-    for name in (*roles, *person, *recipe.types, *recipe.orders):
+    named = tuple(name for name in (recipe.align, recipe.relative) if name is not None)
+    for name in (*roles, *person, *named, *recipe.types, *recipe.orders):
         if name not in table.names:
             raise RecipeError(f"{table.origin}: {unknown('column', name, table.names)}")
     # Edition 1 is version 0.1, which kept such columns; its recipes go on to work.
@@ -89,6 +91,8 @@ def _list_counting_algorithms() -> str:
 
 def check_people(recipe: Recipe) -> None:
     """Refuse what counts rows only, or tells which are of one person, where people have several rows."""
+    if recipe.pseudonym:
+        check_linked(recipe)
     if recipe.keep_index:
         raise RecipeError(
             f"by '{recipe.person}' people have several rows, and keep_index tells the order of the rows, "
@@ -105,6 +109,22 @@ def check_people(recipe: Recipe) -> None:
         raise RecipeError(
             f"by '{recipe.person}' people have several rows, and models that compare with a population count "
             "rows: take other models, or keep one row of each person"
+        )
+
+
+def check_linked(recipe: Recipe) -> None:
+    """Refuse what cannot be combined with pseudonyms that keep several rows of a person together."""
+    check_linked_models(recipe.models, recipe.known_rows)
+    if recipe.render not in ("label", "interval"):
+        raise RecipeError(
+            f"with a pseudonym, render is 'label' or 'interval', not '{recipe.render}': that would give the "
+            "rows of a person other static values than each other"
+        )
+    if not recipe.algorithm.links_people:
+        able = [name for name, kind in ALGORITHMS.items() if kind.links_people]
+        raise RecipeError(
+            f"{name_of(ALGORITHMS, recipe.algorithm)} makes no release with pseudonyms: take "
+            f"{', '.join(able[:-1])} or {able[-1]}"
         )
 
 

@@ -20,14 +20,21 @@ from shoal.engines.base import (
     carry_out,
     recode_and_verify,
 )
-from shoal.engines.checks import check_names, check_people
+from shoal.engines.checks import check_names, check_people, refuse_unmet_goal
 from shoal.engines.inputs import choose_source
+from shoal.engines.linked import (
+    describe_links,
+    leave_out_pseudonym,
+    name_pseudonym,
+    prepare_links,
+    verify_pseudonyms,
+)
 from shoal.engines.prepare import PreparedTable, encode_roles, prepare_rows, read_known_columns
 from shoal.engines.release import Release
 from shoal.engines.verify_frame import verify_frame
 from shoal.errors import InputError, RecipeError, quote
 from shoal.privacy import align_population, for_columns, read_population
-from shoal.privacy.people import has_repeated_people, number_people
+from shoal.privacy.people import has_repeated_people, number_people, read_people
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.release_rows import (
     Rows,
@@ -39,6 +46,7 @@ from shoal.recipes.release_rows import (
 from shoal.report import Evidence, Report
 from shoal.report.build import measure_column_loss, warn_of_formulas
 from shoal.table import Column, Table, count_formula_cells, read_table
+from shoal.table.relative import make_relative
 from shoal.verification.findings import Finding, judge_release
 from shoal.verification.verifier import Verification
 
@@ -53,6 +61,8 @@ def run_in_memory(recipe: Recipe, source: object = None, on_progress: Progress =
 
 def prepare_table(recipe: Recipe, table: Table) -> PreparedTable:
     """Check the recipe against the table and bring the table into code space."""
+    if recipe.relative is not None:  # dates become days when a table is read, which was done elsewhere
+        raise RecipeError("relative is for shoal.run and shoal.anonymize only")
     return MemoryEngine(recipe).prepare(table)
 
 
@@ -81,7 +91,15 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         table = read_rows(self.recipe, choose_source(self.recipe, source))
         if table.rows == 0:
             raise InputError(f"{table.origin} has no rows")
-        return table
+        return table if self.recipe.relative is None else self._count_days(table)
+
+    def _count_days(self, table: Table) -> Table:
+        """The table with days since a person's first row; before all else, so that nothing sees dates."""
+        recipe = self.recipe
+        check_names(recipe, table)
+        person, relative = read_people(table, recipe.person), str(recipe.relative)
+        assert person is not None
+        return make_relative(table, relative, person, recipe.types.get(relative))
 
     def prepare(self, table: Table) -> PreparedTable:
         """Encode the rows that take part, and the population if a model compares with one."""
@@ -103,7 +121,16 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         codes = replace(codes, beside=_encode_extra_columns(recipe, table, rows))
         person, told = _number_people(recipe, table, rows)
         subject = prepare_rows(recipe, table.names, known, codes, codes.as_rows(), person)
-        return replace(subject, rows=rows, people=people, warnings=(*subject.warnings, *told))
+        subject = replace(subject, rows=rows, people=people, warnings=(*subject.warnings, *told))
+        return prepare_links(recipe, table, subject) if recipe.pseudonym else subject
+
+    def search(self, subject: PreparedTable, on_progress: Progress = silent) -> Proposal:
+        """Let the algorithm propose classes: of rows or, where rows are linked, of people and their rows."""
+        if subject.linked is None:
+            return super().search(subject, on_progress)
+        from shoal.algorithms.linked.search import search_linked  # noqa: PLC0415  loads several algorithms
+
+        return search_linked(self.recipe.algorithm, subject.problem, subject.linked, on_progress)
 
     def recode(self, table: Table, subject: PreparedTable, proposal: Proposal) -> RecodedFrame:
         """Make a frame of the kind that came in, and one of every further solution."""
@@ -131,7 +158,7 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
                 person_before=subject.person,
             ),
             warnings=_warn_of_formulas(recipe, frame),
-            notes=_describe_people(recipe, person),
+            notes=_describe_people(recipe, subject, person),
             taken=taken,
             person=person,
             other_recodings=tuple(others),
@@ -139,15 +166,32 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
 
     def verify(self, recoded: RecodedFrame) -> Verification:
         """Count the rows of the frame."""
+        if self.recipe.pseudonym:
+            return self._verify_pseudonyms(recoded)
         found = verify_frame(self.recipe, recoded.subject, recoded.recoding, recoded.frame, recoded.person)
         # Every listed solution is handed out, so every one of them is verified like the first.
         for recoding, frame in zip(recoded.other_recodings, recoded.others, strict=True):
             verify_frame(self.recipe, recoded.subject, recoding, frame)
         return replace(found, findings=_judge_whole(self.recipe, recoded))
 
+    def _verify_pseudonyms(self, recoded: RecodedFrame) -> Verification:
+        """Count, in the frame, the people whom an attacker finds who knows some rows of a person."""
+        subject, released = recoded.subject, read_table(recoded.frame, self.recipe.reading)
+        found = verify_pseudonyms(self.recipe, released, recoded.person, subject.static, subject.columns)
+        refuse_unmet_goal(found)
+        return replace(found, findings=_judge_whole(self.recipe, recoded))
+
+    def build_report(self, recoded: RecodedFrame, found: Verification) -> Report:
+        """What was done and lost, and how many people are not in the release at all."""
+        report, every = super().build_report(recoded, found), recoded.subject.person
+        if every is None or recoded.person is None:
+            return report
+        return replace(report, people_left_out=np.unique(every).size - np.unique(recoded.person).size)
+
     def build_release(self, recoded: RecodedFrame, report: Report) -> Release:
         """The release, with the people whose rows it has: a file of it is counted once more."""
-        return replace(super().build_release(recoded, report), person=recoded.person)
+        made = super().build_release(recoded, report)
+        return replace(made, person=recoded.person, static=recoded.subject.static)
 
     def write(self, recoded: RecodedFrame, release: Release) -> Release:
         """Write the frame to a file, whose bytes are counted once more before it has its name."""
@@ -181,11 +225,13 @@ def _select_people(subject: PreparedTable, table: Table, taken: Rows) -> Rows | 
     return subject.person[np.searchsorted(places, taken)]
 
 
-def _describe_people(recipe: Recipe, person: Rows | None) -> tuple[str, ...]:
+def _describe_people(recipe: Recipe, subject: PreparedTable, person: Rows | None) -> tuple[str, ...]:
     """What was done because people have several rows."""
     if person is None:
-        return ()
+        return (name_pseudonym(recipe),) if recipe.pseudonym else ()
     rows = np.unique(person, return_counts=True)[1]
+    if recipe.pseudonym:
+        return tuple(describe_links(recipe, subject, rows))
     return (
         f"people were counted, not rows: the {person.size:,} released rows are of {rows.size:,} people by "
         f"'{recipe.person}', of whom one has {rows.max():,}",
@@ -248,9 +294,10 @@ def _build_frame(
     rows = np.arange(table.rows) if rows is None else rows
     native = tuple(table.frame.to_series(table.names.index(name)).dtype for name in recipe.quasi)
     left_out = recipe.left_out(table.names)
-    columns, rows = sort_released_rows(
-        _keeps_order(recipe, subject), table, recoding.render_columns(native, recipe.render), rows, left_out
-    )
+    columns = recoding.render_columns(native, recipe.render)
+    if subject.pseudonym is not None:
+        columns[str(recipe.person)] = subject.pseudonym.gather(rows)
+    columns, rows = sort_released_rows(_keeps_order(recipe, subject), table, columns, rows, left_out)
     kept_along = {"keep_index": recipe.keep_index, "keep_metadata": recipe.keep_metadata}
     return table.build_release(columns, rows, left_out, **kept_along), rows
 
@@ -268,13 +315,14 @@ def _judge_whole(recipe: Recipe, recoded: RecodedFrame) -> tuple[Finding, ...]:
     took_part = np.searchsorted(places, taken)
     judged = describe_release(
         recipe,
-        read_table(recoded.frame).frame,
+        leave_out_pseudonym(recipe, read_table(recoded.frame).frame),
         subject.columns,
         original=list_original_columns(subject.encoded, took_part),
         lost=measure_column_loss(recoded.recoding),
         # Columns that are not released still tell, if the rows stand in their order.
         left_out=table.gather_columns(recipe.left_out(table.names), taken),
         person=recoded.person,
+        knows=recipe.knows if recipe.pseudonym else "",
         keeps_order=_keeps_order(recipe, subject),
     )
     return judge_release(judged, recipe.accept)

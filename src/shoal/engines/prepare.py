@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.algorithms import Problem
+from shoal.algorithms.linked.goal import LinkedGoal
 from shoal.codespace.encoding import EncodedColumn, build_dictionary, encode_column
 from shoal.codespace.frequency import CodedRows, FrequencyTable
 from shoal.engines.checks import check_reach
@@ -40,6 +41,15 @@ class PreparedTable:
     """The population, if a model compares with one."""
     person: NDArray[np.int64] | None = None
     """The person of each row that takes part, where some have several."""
+    pseudonym: pl.Series | None = None
+    """The pseudonym of each row of the table, if it is to be released."""
+    linked: LinkedGoal | None = None
+    """What an attacker may know, where pseudonyms keep several rows of a person together."""
+
+    @property
+    def static(self) -> tuple[str, ...]:
+        """The quasi-identifiers that are the same in all rows of every person, where rows are linked."""
+        return () if self.linked is None else tuple(self.problem.domains[j].name for j in self.linked.static)
 
     def list_typed_columns(self) -> dict[str, Column]:
         """What is known of the columns, with the types that were inferred."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shoal.codespace.recoding import Recoding
 from shoal.engines.checks import refuse_unmet_goal
 from shoal.engines.inputs import list_inputs
+from shoal.engines.linked import verify_pseudonyms
 from shoal.engines.prepare import known_to_all
 from shoal.errors import GoalNotMet, OutputError, RecipeError
 from shoal.privacy import read_population
@@ -47,6 +48,9 @@ class Release(PartlyPickled):
     """What is known of the quasi-identifiers and the sensitive columns."""
     person: NDArray[np.int64] | None = field(default=None, repr=False)
     """The person of each row, where people were counted; never written, and not kept when it is pickled."""
+
+    static: tuple[str, ...] = field(default=(), repr=False)
+    """The quasi-identifiers that are the same in all rows of every person, where pseudonyms link rows."""
 
     def saved_recoding(self) -> SavedRecoding:
         """The classes, to be saved to a file, and to put later rows into."""
@@ -89,6 +93,9 @@ class Release(PartlyPickled):
         table = read_written_rows(recipe, path, layout, names, self.report.released_rows)
         columns = self.columns or known_to_all(recipe, names)
         people = read_population(recipe.models, recipe.quasi, recipe.reading)
+        if recipe.pseudonym:
+            refuse_unmet_goal(verify_pseudonyms(recipe, table, self.person, self.static, columns))
+            return
         found = verify_table(
             table, recipe.quasi, recipe.sensitive, recipe.models, columns, people, self.person
         )

@@ -8,7 +8,7 @@ that follow from it here; the search has the units in its rules, and its kernels
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -30,13 +30,31 @@ def number_people(column: pl.Series) -> tuple[NDArray[np.int64], int]:
     A missing id is nobody else's: each such row is a person of its own. Spellings of one id are one person,
     as `P1` and `p1 `, and a marker such as `unknown` is one person, too: the fewer people, the more careful.
     """
-    text = fold_spelling(to_strings(column))
-    known = (text.is_not_null() & (text != "").fill_null(False)).to_numpy()
+    text, missing = fold_ids(column)
     number = np.empty(text.len(), np.int64)
-    number[known] = text.filter(pl.Series(known)).rank("dense").to_numpy() - 1
-    missing = int(np.count_nonzero(~known))
-    number[~known] = np.arange(missing) + int(number[known].max(initial=-1)) + 1
-    return number, missing
+    number[~missing] = text.filter(pl.Series(~missing)).rank("dense").to_numpy() - 1
+    alone = int(np.count_nonzero(missing))
+    number[missing] = np.arange(alone) + int(number[~missing].max(initial=-1)) + 1
+    return number, alone
+
+
+def fold_ids(column: pl.Series) -> tuple[pl.Series, NDArray[np.bool_]]:
+    """The ids in one spelling each, and which rows have none."""
+    text = fold_spelling(to_strings(column))
+    return text, ~(text.is_not_null() & (text != "").fill_null(False)).to_numpy()
+
+
+def count_varying_people(
+    columns: Sequence[NDArray[np.integer]], person: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """For how many people each column has several values; 0 for a static column, the same in all their rows.
+
+    ``columns`` are codes, or any numbers that are equal where values are.
+    """
+    first = np.zeros(int(person.max(initial=-1)) + 1, np.int64)
+    first[person[::-1]] = np.arange(person.size)[::-1]
+    varying = [np.unique(person[column != column[first[person]]]).size for column in columns]
+    return np.array(varying, np.int64)
 
 
 def read_people(table: Table, name: str | None) -> NDArray[np.int64] | None:

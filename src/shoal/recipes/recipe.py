@@ -58,6 +58,8 @@ class Recipe(RecipeSettings):
     """Everything that a run depends on, apart from the table itself."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.knows, int) and not isinstance(self.knows, bool):
+            object.__setattr__(self, "knows", str(self.knows))  # a number, as people write it
         # Types first: the checks below compare numbers and look up names.
         check_fields(self, read_setting_types())
         if not self.quasi:
@@ -67,6 +69,7 @@ class Recipe(RecipeSettings):
         if not self.models:
             raise RecipeError("no privacy goal: say what must hold, for example k = 5")
         self._check_roles()
+        self._check_people()
         self._check_columns()
         self._check_numbers()
         # A model that only one algorithm can keep must not be taken for granted with another.
@@ -134,12 +137,36 @@ class Recipe(RecipeSettings):
                     raise RecipeError(f"column '{column}' is named {twice}: give each column one role")
                 seen[column] = role
 
+    def _check_people(self) -> None:
+        """Refuse what needs to be told whose row each is, and what only linked rows give anybody to know."""
+        read_knows(self.knows)
+        for name, given in (("pseudonym", self.pseudonym), ("relative", self.relative is not None)):
+            if given and self.person is None:
+                raise RecipeError(f"{name} needs a person: name the column that says whose row it is")
+        if self.relative is not None and self.relative == self.person:
+            raise RecipeError(f"relative names '{self.relative}', which says whose row it is: name a date")
+        if self.pseudonym:
+            return
+        if self.knows != "1":
+            raise RecipeError(
+                f"knows = {self.knows}, but without a pseudonym the rows of a person cannot be brought "
+                "together, whatever an attacker knows: leave out knows, or ask for a pseudonym"
+            )
+        if self.key_file is not None or self.align is not None:
+            name = "key_file" if self.align is None else "align"
+            raise RecipeError(f"{name} is for rows that a pseudonym keeps together: ask for a pseudonym")
+
+    @property
+    def known_rows(self) -> int | None:
+        """How many rows of a person an attacker may know; None for all of them."""
+        return read_knows(self.knows)
+
     def columns(self, trees: Mapping[str, Hierarchy]) -> dict[str, Column]:
         """What it knows of quasi-identifiers and sensitive columns, with the hierarchies that were read."""
         return {
             name: Column(
                 name,
-                self.types.get(name),
+                None if name == self.relative else self.types.get(name),  # days, whatever it was
                 self.orders.get(name),
                 trees.get(name),
                 self.reading.na,
@@ -156,7 +183,7 @@ class Recipe(RecipeSettings):
     def left_out(self, names: Sequence[str]) -> list[str]:
         """The columns among ``names`` that are not released."""
         others = self.without_role(names) if self.others == "drop" else ()
-        left_out = {*self.identifier, *others, self.person}
+        left_out = {*self.identifier, *others, None if self.pseudonym else self.person}
         return [name for name in names if name in left_out]
 
     @classmethod
@@ -204,6 +231,15 @@ class Recipe(RecipeSettings):
         return {"shoal": {"recipe": self.edition}, **given, **({"trees": trees} if trees else {})}
 
 
+def read_knows(text: str) -> int | None:
+    """How many rows of a person an attacker may know, from ``1``, ``2``, ... or ``all``; None for all."""
+    if text == "all":
+        return None
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise RecipeError(f"knows is a number of rows, 1 or more, or 'all', not '{text}'")
+    return int(text)
+
+
 @cache
 def read_setting_types() -> dict[str, Any]:
     """The types of all settings."""
@@ -233,9 +269,10 @@ _KINDS: dict[str, tuple[type, str]] = {
     "encoding": (str, "text"),
     "header": (bool, "true or false"),
     "na": (list, "a list of texts"),
+    "knows": (object, ""),  # a number or a text, as is checked later
 }
 _READING = {"delimiter_in": "delimiter", "encoding": "encoding", "header": "header", "na": "na"}
-_PATHS = ("input", "output")
+_PATHS = ("input", "output", "key_file")
 _DEFAULTS = {each.name: each.default for each in list_settings()}
 
 
@@ -261,6 +298,8 @@ def _to_plain(recipe: Recipe, name: str, folder: str | Path | None) -> Any:
     # Defaults are left out, so that a recipe shows what was decided.
     if value == usual:
         return None
+    if name == "knows":
+        return recipe.known_rows or value
     return _make_relative(value, folder) if name in _PATHS else value
 
 

@@ -47,7 +47,9 @@ def read_written_rows(
     recipe: Recipe, path: Path, layout: Origin, names: Sequence[str], rows: int, *, as_spelt: bool = True
 ) -> Table:
     """What an outsider reads in a file that was written of so many ``rows``: the columns that count."""
-    cells = read_release(path, layout, names, recipe.quasi, recipe.sensitive, as_spelt=as_spelt)
+    # The pseudonym of each row counts as well, where there is one.
+    others = (*recipe.sensitive, *((str(recipe.person),) if recipe.pseudonym else ()))
+    cells = read_release(path, layout, names, recipe.quasi, others, as_spelt=as_spelt)
     if cells.height != rows:
         raise InternalError(f"{rows} rows are released, but {cells.height} were written")
     # Without the path, so that nothing reads the file a second time in another way.

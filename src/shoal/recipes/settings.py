@@ -568,6 +568,79 @@ class RecipeSettings:
             "people. It is left out of the release, whose rows are sorted by what is released.",
         ),
     )
+    pseudonym: bool = field(
+        default=False,
+        metadata=setting(
+            "release",
+            option(
+                "--pseudonym",
+                help="Keep the column of --person as a pseudonym made with a secret key, so that the rows of "
+                "a person stay together.",
+            ),
+            doc="Whether the column ``person`` is kept, as a pseudonym made with a secret key, so that the "
+            "rows of a person stay together. The key comes from ``key_file``, or from the environment "
+            "variable SHOAL_KEY.",
+            label="Keep the rows of a person together, under a pseudonym",
+        ),
+    )
+    key_file: str | None = field(
+        default=None,
+        metadata=setting(
+            "release",
+            option(
+                "--key-file",
+                metavar="FILE",
+                help="The secret key of --pseudonym; made if it does not exist. Else it is taken from "
+                "SHOAL_KEY.",
+            ),
+            doc="The file with the secret key of pseudonyms, which is made if it does not exist; the "
+            "environment variable SHOAL_KEY has the key where None.",
+            label="File with the secret key of pseudonyms",
+        ),
+    )
+    knows: str = field(
+        default="1",
+        metadata=setting(
+            "goal",
+            option(
+                "--knows",
+                metavar="N|all",
+                help="With --pseudonym: how many rows of a person an attacker may know, 1, 2, ... or all.",
+            ),
+            doc="How many rows of a person an attacker may know: 1, 2, ... or ``all``. More than 1 only with "
+            "``pseudonym``.",
+            label="Rows of a person that somebody may know",
+            words={"1": "one row", "2": "any two rows", "3": "any three rows", "all": "all rows"},
+        ),
+    )
+    align: str | None = field(
+        default=None,
+        metadata=setting(
+            "search",
+            option(
+                "--align",
+                metavar="COLUMN",
+                help="With --pseudonym: compare the rows of people in the order of this column, as a date.",
+            ),
+            doc="With ``pseudonym``: the column, such as a date, in whose order the rows of people are "
+            "compared with each other. It need not be released.",
+        ),
+    )
+    relative: str | None = field(
+        default=None,
+        metadata=setting(
+            "columns",
+            option(
+                "--relative",
+                metavar="COLUMN",
+                help="A column of dates, or numbers, that becomes the days since the first row of the same "
+                "person.",
+            ),
+            doc="A column of dates that becomes the number of days since the first row of the same person; "
+            "numbers become differences.",
+            label="Dates that become days since a person's first row (column)",
+        ),
+    )
 
 
 def list_settings(group: str | None = None) -> Iterator[DeclaredSetting]:

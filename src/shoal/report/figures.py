@@ -77,6 +77,8 @@ class Report(PartlyPickled):
     """The table and the release, from which `to_html` draws; None once they are let go."""
     people: int | None = None
     """People in the release, where they were counted instead of rows; ``smallest_class`` is then theirs."""
+    people_left_out: int | None = None
+    """People none of whose rows are in the release, where people were counted."""
 
     def _collect_kept_state(self) -> dict[str, Any]:
         """What is kept when a report is pickled or copied: its figures, not the rows that they are of."""
@@ -120,6 +122,8 @@ class Report(PartlyPickled):
         del plain["evidence"]
         if self.people is None:
             del plain["people"]
+        if self.people_left_out is None:
+            del plain["people_left_out"]
         return plain
 
     def to_html(self, path: str | Path, excerpt: bool = False) -> None:

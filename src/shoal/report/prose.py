@@ -23,6 +23,11 @@ _PEOPLE = (
     "People are counted, by a column that is not in the release. So nobody who has only the release can "
     "count them again. A rare value that is the same in all rows of a person still tells which are theirs."
 )
+_LINKED = (
+    "The rows of a person stay together under a pseudonym. Whoever finds it sees all of these rows, with "
+    "everything in them. Who has the key of the pseudonyms can find everybody."
+)
+_KNOWN = {"1": "one row of a person", "all": "all rows of a person"}
 # How sentences begin that state a limit in the docstrings of the models. A test checks that every
 # model has such a sentence.
 _LIMIT = re.compile(r"^(?:It d|D)oes not|^Nor\b|^From a release only")
@@ -78,9 +83,16 @@ def summarize_report(report: Report, evidence: Evidence | None = None) -> list[s
             f"The rows are of {format_count(report.people, 'person', 'people')}, and people are counted: "
             "several rows of one person count as one."
         )
+    if evidence is not None and evidence.recipe.pseudonym:
+        found = format_count(report.smallest_class, "person", "people")
+        told.append(
+            "The rows of a person stay together under a pseudonym. Somebody who knows "
+            f"{_describe_known_rows(evidence)} finds {found} or more."
+        )
     if evidence is not None and report.released_rows:
         told.append(_describe_remaining_risk(evidence) if report.released_only else _describe_risk(evidence))
-    person = evidence.recipe.person if evidence is not None else None
+    recipe = None if evidence is None else evidence.recipe
+    person = None if recipe is None or recipe.pseudonym else recipe.person
     if absent := (*report.identifier, *(() if person is None else (person,))):
         told.append(f"Not in the release at all: {join_names(absent)}.")
     told.append(
@@ -94,6 +106,11 @@ def summarize_report(report: Report, evidence: Evidence | None = None) -> list[s
             "checker that knows nothing of how they were found."
         )
     return told
+
+
+def _describe_known_rows(evidence: Evidence) -> str:
+    knows = evidence.recipe.knows
+    return _KNOWN.get(knows, f"{knows} rows of a person")
 
 
 def _format_members(report: Report) -> str:
@@ -160,6 +177,16 @@ def _describe_attacker_knowledge(report: Report) -> str:
     )
 
 
+def _describe_counting(report: Report, evidence: Evidence) -> str:
+    """What to know about what was counted."""
+    if not evidence.recipe.pseudonym:
+        return _ROWS if report.people is None else _PEOPLE
+    if evidence.recipe.knows == "all":
+        return _LINKED
+    more = f"Somebody who knows more than {_describe_known_rows(evidence)} may find the pseudonym."
+    return f"{_LINKED} {more}"
+
+
 def list_uncovered_risks(report: Report, evidence: Evidence) -> list[str]:
     """What no model of this release protects from, whatever it is called."""
     recipe = evidence.recipe
@@ -177,7 +204,7 @@ def list_uncovered_risks(report: Report, evidence: Evidence) -> list[str]:
         told.append(f"Released as they are, and protected by nothing: {', '.join(kept)}.")
     return [
         *told,
-        _ROWS if report.people is None else _PEOPLE,
+        _describe_counting(report, evidence),
         "Another release of the same people, or one made later, can be combined with this one.",
         *(() if report.released_only else (_ABOUT_PAGE,)),
     ]

@@ -25,6 +25,7 @@ from shoal.privacy.people import count_people
 from shoal.recipes.recipe import Recipe
 from shoal.table import Column, Table, infer_type, parse_values, read_table, to_strings
 from shoal.table.frames import use_safe_name
+from shoal.verification.linked import LinkedRows, count_linked_people
 from shoal.verification.verifier import count_classes, row_classes
 
 Floats = NDArray[np.float64]
@@ -88,6 +89,10 @@ class Evidence:
     def sizes_before(self) -> ClassSizes:
         """How many rows, or people, were alike before."""
         table, alike = self.recoding.table, self._number_rows_before()
+        if self.person_before is not None and self.recipe.pseudonym:
+            linked = LinkedRows(self.person_before, self.recipe.known_rows)
+            rows = np.unique(alike[table.of_row], return_inverse=True)[1].astype(np.int64)
+            return ClassSizes.from_sizes(count_linked_people(rows, linked).size)
         if self.person_before is not None:
             return ClassSizes.from_sizes(count_people(alike[table.of_row], self.person_before))
         sizes = np.rint(np.bincount(alike, table.weight)).astype(np.int64)
@@ -110,6 +115,9 @@ class Evidence:
     @cached_property
     def sizes_after(self) -> ClassSizes:
         """How many are alike now."""
+        if self.person is not None and self.recipe.pseudonym:
+            linked = LinkedRows(self.person, self.recipe.known_rows)
+            return ClassSizes.from_sizes(count_linked_people(self.class_of, linked).size)
         return ClassSizes.from_sizes(self.counts.size)
 
     def list_released_cells(self) -> list[ColumnCells]:

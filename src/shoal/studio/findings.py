@@ -61,6 +61,17 @@ def _draw_finding(page: Page, run: Run, finding: Finding) -> None:
 # What to do about it.
 
 
+_LINKS = (
+    "In Goal, protect from somebody who knows more rows of a person, best from one who knows all, or do not "
+    "keep the rows of a person together. Then start another run."
+)
+_REMEDIES = {
+    "linked-rows": _LINKS,
+    "row-counts": _LINKS,
+    "row-order": "Sort the release by what it shows, and start another run.",
+}
+
+
 def describe_remedy(finding: Finding) -> str:
     """What to do about a finding, by the steps of the studio."""
     # Remedies in `shoal.verification.findings` name options of the command line; the studio has steps.
@@ -80,8 +91,8 @@ def describe_remedy(finding: Finding) -> str:
             f"If {names} says whose row it is, mark it so in Describe: people are counted then, not rows. "
             "Then start another run."
         )
-    if kind == "row-order":
-        return "Sort the release by what it shows, and start another run."
+    if kind in _REMEDIES:
+        return _REMEDIES[kind]
     if kind == "spelling" and finding.severity == "high":
         return f"Spell them alike in the table, or count spellings of {names} as one."
     return f"{capitalize_sentence(finding.remedy)}."  # which names no option of a command

@@ -375,7 +375,7 @@ class StudioWorkspace:
             fold=self.list_folded(),
             strict=goal.strict,
             accept=dict(goal.accept),
-            **goal.form,
+            **_complete_path(goal.form),
         )
 
     def start_run(self, goal: GoalSettings | None = None) -> Run:
@@ -463,6 +463,12 @@ def released_name(name: str) -> str:
     inner = path.with_suffix("") if path.suffix.lower() in (".gz", ".zst") else path
     suffix = inner.suffix.lower() if inner.suffix.lower() in (".tsv", ".parquet") else ".csv"
     return f"{inner.stem}-released{suffix}"
+
+
+def _complete_path(form: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of the form, with the whole path of a key file: a run must not keep it among its own files."""
+    path = form.get("key_file")
+    return {**form, **({"key_file": str(Path(path).expanduser().absolute())} if path else {})}
 
 
 def _choose_person(names: tuple[str, ...]) -> str | None:

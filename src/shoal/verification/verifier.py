@@ -198,7 +198,7 @@ def count_classes(
     Quasi-identifiers count as written. All kinds of missing sensitive values (a marker, an empty
     text, NaN) are one, because to a reader they are.
     """
-    _check_columns(table, quasi, sensitive)
+    check_columns(table, quasi, sensitive)
     # Sizes are counted from written cells, never from codes of the search.
     class_of = row_classes(table, quasi)
     known = {name: columns.get(name, Column(name)) for name in (*quasi, *sensitive)}
@@ -222,7 +222,8 @@ def count_classes(
     )
 
 
-def _check_columns(table: Table, quasi: Sequence[str], sensitive: Sequence[str]) -> None:
+def check_columns(table: Table, quasi: Sequence[str], sensitive: Sequence[str]) -> None:
+    """Refuse roles that do not fit a table."""
     for name in (*quasi, *sensitive):
         if name not in table.names:
             raise InputError(f"{table.origin}: {unknown('column', name, table.names)}")

@@ -57,12 +57,17 @@ def full(tmp_path):
         master="spark://head:7077",
         driver_rows=5000,
         person="patient, number",
+        pseudonym=True,
+        key_file=str(tmp_path / "secret.key"),
+        knows="2",
+        align="visit",
+        relative="visit",
     )
 
 
 def settled(recipe):
     """A recipe with its paths written the shortest way."""
-    paths = {name: os.path.normpath(getattr(recipe, name)) for name in ("input", "output")}
+    paths = {name: os.path.normpath(getattr(recipe, name)) for name in ("input", "output", "key_file")}
     sources = [source.rpartition("=") for source in recipe.hierarchies]
     return replace(recipe, **paths, hierarchies=tuple(f"{c}{e}{os.path.normpath(p)}" for c, e, p in sources))
 

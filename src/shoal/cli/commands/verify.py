@@ -28,6 +28,7 @@ def verify(
     quasi: o.Quasi = None,
     sensitive: o.Sensitive = None,
     person: o.Person = None,
+    knows: o.Knows = None,
     roles: o.Roles = None,
     recipe: Annotated[
         Path | None,
@@ -81,9 +82,11 @@ def verify(
     known = None if recipe is None else Recipe.from_toml(recipe)
     if audit is not None:
         known = audit.recipe
-    if known is not None and (quasi or sensitive or person or roles):
+    if known is not None and (quasi or sensitive or person or knows or roles):
         given = "--recipe" if audit is None else "--report"
-        raise RecipeError(f"give roles by {given} or by --quasi, --sensitive, --person and --roles, not both")
+        raise RecipeError(
+            f"give roles by {given} or by --quasi, --sensitive, --person, --knows and --roles, not both"
+        )
     options = a.reading_options(delimiter, encoding, no_header, na)
     judge = partial(
         verify_release, models=models, fold=a.folded_of(fold), accept=a.reasons_of(accept), options=options
@@ -100,6 +103,7 @@ def verify(
             quasi=role["quasi"],
             sensitive=role["sensitive"],
             person=person,
+            knows=knows,
             hierarchies=a.trees_of(table, hierarchies),
             types=a.types_of(table, None, type),
             orders=a.orders_of(order),

@@ -339,6 +339,9 @@ def _draw_algorithm(page: Page) -> None:
     draw_form(ALGORITHMS[goal.algorithm.name], goal.algorithm.values, change_parameters, {})
 
 
+_KNOWS = ("1", "2", "3", "all")
+
+
 def _draw_other_settings(page: Page) -> None:
     goal = page.workspace.goal
     theme.text("Measure and release", "", "h3")
@@ -346,7 +349,7 @@ def _draw_other_settings(page: Page) -> None:
     def change_setting(name: str, value: Any) -> None:
         _store_goal(page, page.workspace.goal.change_form(**{name: value}))
 
-    draw_settings(goal.form, change_setting, {"loss": list(LOSSES)})
+    draw_settings(goal.form, change_setting, {"loss": list(LOSSES), "knows": list(_KNOWS)})
     theme.text("How much each column matters", "small strong")
     with theme.box("dials"):
         for name in page.workspace.of_role("quasi"):

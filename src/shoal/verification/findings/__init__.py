@@ -15,6 +15,7 @@ from shoal.verification.findings.base import (
     Severity,
 )
 from shoal.verification.findings.determination import SampledRows, check_determination
+from shoal.verification.findings.linked import check_linked_rows
 from shoal.verification.findings.order import Steps, check_row_order
 from shoal.verification.findings.people import check_repeated_identifiers
 from shoal.verification.findings.spelling import check_spelling
@@ -52,10 +53,12 @@ CHECKS: tuple[Check, ...] = (
     check_unique_rows,
     check_determination,
     check_repeated_identifiers,
+    check_linked_rows,
     check_row_order,
     check_spelling,
 )
 
+_KINDS = ("unique-rows", "determines", "repeated", "linked-rows", "row-counts", "row-order", "spelling")
 _ORDER: dict[Severity, int] = {"high": 0, "medium": 1, "low": 2}
 
 
@@ -117,4 +120,4 @@ def judge_later_rows(
 
 def _is_kind(name: str) -> bool:
     """Whether some table could have a finding of that name: what was accepted once need not occur again."""
-    return name.partition(":")[0] in ("unique-rows", "determines", "repeated", "row-order", "spelling")
+    return name.partition(":")[0] in _KINDS

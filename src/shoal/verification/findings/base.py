@@ -87,6 +87,9 @@ class JudgedRelease:
     """Those of them that point at a person."""
     person: NDArray[np.integer] | None = None
     """[released rows] the person of each row, where that is known."""
+    knows: str = ""
+    """How many rows of a person the goal takes an attacker to know, ``1``, ``2``, ... or ``all``, where
+    pseudonyms keep the rows of a person together; empty where nothing does."""
     keeps_order: bool = True
     """Whether rows stand in the order in which the table had them."""
     cells: CellNumbers = field(init=False, repr=False)

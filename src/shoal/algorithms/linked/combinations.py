@@ -1,0 +1,282 @@
+"""Linked rows of which an attacker knows several: no combination of them may lead to fewer than k people.
+
+The method is that of apriori: combinations of one row, then of two, and so on. A combination is *rare* if
+somebody has it, but fewer than k people. Cells of rows in rare combinations are merged with the cells nearest
+to them, the cheapest first, or such rows are left out if that costs less and is allowed, until no combination
+is rare. Whole histories that k people share keep the promise, too; what loses less is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.algorithms.linked.base import (
+    Rows,
+    build_linked_proposal,
+    count_least_people,
+    measure_proposal,
+    select_problem,
+    set_budget,
+)
+from shoal.algorithms.linked.goal import LinkedGoal
+from shoal.algorithms.linked.histories import search_histories
+from shoal.algorithms.linked.rare import find_rare_rows
+from shoal.algorithms.linked.single_rows import choose_sample, find_cells, find_static_classes, list_parts
+from shoal.algorithms.mondrian import Mondrian
+from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
+from shoal.codespace.recoding import Proposal
+from shoal.errors import GoalNotMet
+
+_FACTORS = (1, 5, 20, 80, 320)  # static classes of so many times k people are tried
+_STARTS = (1, 2, 4)  # cells of so many times k people are tried to begin with
+_SAMPLE = 10_000  # rows on which a size is tried
+_WIDEST = 4096  # cells of a history, rows times columns, up to which whole histories are compared
+_SECONDS_PER_ROW = 40e-6
+_MERGED = 0.25  # share of the cells in rare combinations that are merged before all are counted anew
+
+
+class MergingWay(NamedTuple):
+    """A way to begin."""
+
+    size: int
+    """The least number of people in a static class."""
+    start: int
+    """The least number of people in a cell before cells are merged."""
+    leaves: bool
+    """Whether rows are left out where that costs less than to merge cells."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MergedCells:
+    """Cells of the rows of a static class, which are merged with each other."""
+
+    problem: Problem
+    """The event columns of the rows."""
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    """[cells, columns] the least and the greatest code."""
+    size: NDArray[np.int64]
+    """[cells] number of rows."""
+
+    @classmethod
+    def from_rows(cls, problem: Problem, cell: NDArray[np.int64]) -> MergedCells:
+        """The cells of rows; of those that are left out the cell is -1."""
+        kept = np.flatnonzero(cell >= 0)
+        cells, columns = int(cell.max()) + 1, len(problem.domains)
+        low = np.full((cells, columns), np.iinfo(np.int64).max)
+        high = np.full((cells, columns), -1)
+        for j, codes in enumerate(problem.rows.quasi):
+            np.minimum.at(low[:, j], cell[kept], codes[kept].astype(np.int64))
+            np.maximum.at(high[:, j], cell[kept], codes[kept].astype(np.int64))
+        return cls(problem, low, high, np.bincount(cell[kept], minlength=cells))
+
+    def find_nearest(self, chosen: Rows) -> tuple[Rows, NDArray[np.float64]]:
+        """For each chosen cell, the cell with which it is merged at least cost, and this cost."""
+        own = self._compute_widths(self.low, self.high)
+        wide = np.zeros((chosen.size, self.size.size))
+        for j, domain in enumerate(self.problem.domains):
+            low = np.minimum(self.low[chosen][:, None, j], self.low[None, :, j])
+            high = np.maximum(self.high[chosen][:, None, j], self.high[None, :, j])
+            width = domain.compute_widths(*domain.snap(low.ravel(), high.ravel()))
+            wide += self.problem.weights[j] * width.reshape(wide.shape)
+        cost = self.size[chosen][:, None] * (wide - own[chosen][:, None]) + self.size * (wide - own)
+        cost[np.arange(chosen.size), chosen] = np.inf
+        nearest = cost.argmin(axis=1)
+        return nearest, cost[np.arange(chosen.size), nearest]
+
+    def _compute_widths(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float64]:
+        widths = [
+            domain.compute_widths(*domain.snap(low[:, j], high[:, j]))
+            for j, domain in enumerate(self.problem.domains)
+        ]
+        return np.asarray(sum(self.problem.weights[j] * width for j, width in enumerate(widths)), np.float64)
+
+
+def search_combinations(
+    algorithm: Algorithm, problem: Problem, goal: LinkedGoal, on_progress: Progress = silent
+) -> Proposal:
+    """Cells of rows in static classes, merged until no combination is rare; or whole histories."""
+    found = {}
+    merged = _search_by_merging(algorithm, problem, goal, on_progress)
+    if merged is not None:
+        found["merged cells"] = merged
+    whole = _search_whole_histories(algorithm, problem, goal, on_progress)
+    if whole is not None:
+        found["whole histories"] = whole
+    if not found:
+        raise GoalNotMet(
+            f"the goal cannot be met: combinations of {goal.knows} rows that fewer than "
+            f"{count_least_people(problem)} people have are left even where all rows look alike, because few "
+            "people have so many rows: allow rows to be left out with --suppress, or ask for knows = 1"
+        )
+    lost = {name: measure_proposal(problem, each) for name, each in found.items()}
+    best = min(lost, key=lambda name: lost[name])
+    told = ", ".join(f"{name} {100 * loss:.2f}" for name, loss in lost.items())
+    chosen = found[best]
+    return replace(chosen, notes=(*chosen.notes, f"tried {told} % lost; taken: {best}"))
+
+
+def _search_whole_histories(
+    algorithm: Algorithm, problem: Problem, goal: LinkedGoal, on_progress: Progress
+) -> Proposal | None:
+    """Histories that k people share, where they are short enough, and enough people have as many rows."""
+    assert problem.person is not None
+    if int(np.bincount(problem.person).max()) * len(problem.domains) > _WIDEST:
+        return None
+    try:
+        return search_histories(algorithm, problem, replace(goal, knows=None), on_progress)
+    except GoalNotMet:
+        return None
+
+
+def _search_by_merging(
+    algorithm: Algorithm, problem: Problem, goal: LinkedGoal, on_progress: Progress
+) -> Proposal | None:
+    """Static classes with cells merged in each, in the way that loses least on a sample."""
+    ways = _list_ways(problem, goal)
+    tried = {}
+    for at, way in enumerate(ways):
+        tried[way] = _try_way(problem, goal, way)
+        on_progress("trying static classes", (at + 1) / len(ways))
+    for way in sorted(tried, key=lambda each: (tried[each], each)):
+        if not np.isfinite(tried[way]):
+            break
+        part_of = find_static_classes(algorithm, problem, goal, way.size)
+        class_of = _merge_parts(algorithm, problem, goal, way, list(list_parts(part_of)), on_progress)
+        if class_of is not None:
+            proposal = build_linked_proposal(problem, class_of, part_of, goal)
+            note = f"cells of {way.start} people were merged in static classes of {way.size} people"
+            return replace(proposal, notes=(note,))
+    return None
+
+
+def _list_ways(problem: Problem, goal: LinkedGoal) -> list[MergingWay]:
+    assert problem.person is not None
+    k, people = count_least_people(problem), int(problem.person.max()) + 1
+    sizes = [k * factor for factor in _FACTORS if factor == 1 or k * factor <= people]
+    return [
+        MergingWay(size, k * start, leaves)
+        for size in (sizes if goal.static else [k])
+        for start in _STARTS
+        # Where rows may be left out, it need not be better to do so.
+        for leaves in ((False, True) if problem.suppress > 0 else (False,))
+        if start == 1 or k * start <= people
+    ]
+
+
+def _try_way(problem: Problem, goal: LinkedGoal, way: MergingWay) -> float:
+    """What is lost in some static classes; infinite where they cannot keep the promise."""
+    part_of = find_static_classes(Mondrian(), problem, goal, way.size)
+    chosen = choose_sample(list(list_parts(part_of)), _SAMPLE)
+    class_of = _merge_parts(Mondrian(), problem, goal, way, chosen)
+    if class_of is None:
+        return float("inf")
+    # Only the rows that were looked at, which are a table of their own.
+    rows = np.sort(np.concatenate(chosen))
+    sample = select_problem(problem, range(len(problem.domains)), rows, None, 2)
+    proposal = build_linked_proposal(sample, class_of[rows], part_of[rows], goal)
+    return measure_proposal(replace(sample, loss="ncp"), proposal)
+
+
+def _merge_parts(
+    algorithm: Algorithm,
+    problem: Problem,
+    goal: LinkedGoal,
+    way: MergingWay,
+    parts: list[Rows],
+    on_progress: Progress = silent,
+) -> NDArray[np.int64] | None:
+    """[rows] the cells of the rows of some static classes; None if combinations stay rare."""
+    assert problem.person is not None
+    assert goal.knows is not None
+    k, n = count_least_people(problem), problem.person.size
+    events = [j for j in range(len(problem.domains)) if j not in goal.static]
+    class_of = np.full(n, -1, np.int64)
+    left_out = used = done = 0
+    for rows in parts:
+        done += rows.size
+        person = np.unique(problem.person[rows], return_inverse=True)[1]
+        share = set_budget(algorithm, _SECONDS_PER_ROW * n, rows.size / n)
+        cell = find_cells(share, problem, goal, rows, min(way.start, int(person.max()) + 1))[0]
+        within = select_problem(problem, events, rows, None, k) if events else None
+        # What may be left out so far: what one class does not need, the next ones may take.
+        most = int(problem.suppress * done - left_out + 1e-9) if way.leaves else 0
+        leaving = (most, float(problem.weights.sum()))
+        merged = merge_rare_cells(within, person, cell, goal.knows, k, leaving)
+        if merged is None:
+            return None
+        class_of[rows] = np.where(merged < 0, -1, merged + used)
+        left_out += int(np.count_nonzero(merged < 0))
+        used += int(merged.max(initial=-1)) + 1
+        on_progress("merging cells", done / n)
+    return class_of
+
+
+def merge_rare_cells(
+    problem: Problem | None,
+    person: NDArray[np.int64],
+    cell: NDArray[np.int64],
+    knows: int,
+    k: int,
+    leaving: tuple[int, float],
+) -> NDArray[np.int64] | None:
+    """The cell of each row, merged until no combination is rare; -1 for rows that are left out.
+
+    Parameters
+    ----------
+    problem : Problem, optional
+        The event columns of the rows; None if there are none.
+    leaving : (int, float)
+        How many rows may be left out, and what one costs.
+
+    Returns
+    -------
+    int64[rows], or None if combinations stay rare.
+    """
+    cell = cell.copy()
+    most, whole = leaving
+    while (rare := find_rare_rows(person, cell, knows, k)) is not None:
+        chosen, rows_of = rare.list_cells()
+        cells = None if problem is None else MergedCells.from_rows(problem, cell)
+        if cells is None or cells.size.size == 1:
+            # All rows look alike: only their number tells people apart.
+            if rare.rows.size > most:
+                return None
+            cell[rare.rows] = -1
+            most -= rare.rows.size
+            continue
+        nearest, cost = cells.find_nearest(chosen)
+        leave = (rows_of * whole < cost) & (np.cumsum(rows_of) <= most)
+        if leave.any():
+            gone = rare.rows[np.isin(cell[rare.rows], chosen[leave])]
+            most -= gone.size
+            cell[gone] = -1
+        else:
+            cell = _merge_cheapest(cell, chosen, nearest, cost / np.maximum(rows_of, 1))
+        cell = _renumber(cell)
+    return cell
+
+
+def _merge_cheapest(
+    cell: NDArray[np.int64], chosen: Rows, nearest: Rows, cost: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Merge the cheapest of some cells with the cells nearest to them, each cell once."""
+    number = np.arange(int(cell.max()) + 1)
+    order = np.argsort(cost, kind="stable")
+    taken = np.zeros(number.size, np.bool_)
+    for at in order[: max(1, int(_MERGED * chosen.size))].tolist():
+        one, other = int(chosen[at]), int(nearest[at])
+        if not taken[one] and not taken[other]:
+            number[one] = other
+            taken[one] = taken[other] = True
+    return np.append(number, -1)[cell]
+
+
+def _renumber(cell: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same cells, numbered without gaps; -1 stays -1."""
+    number = np.unique(cell, return_inverse=True)[1]
+    return np.asarray(number - int((cell < 0).any()), np.int64)

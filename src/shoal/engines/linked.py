@@ -1,0 +1,121 @@
+"""Linked releases in memory: pseudonyms, what an attacker may know, and the count of what was released."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from shoal.algorithms.linked.goal import LinkedGoal
+from shoal.codespace.encoding import encode_column
+from shoal.engines.prepare import PreparedTable
+from shoal.errors import InternalError
+from shoal.privacy.people import count_varying_people, number_people
+from shoal.privacy.pseudonyms import is_readable_by_others, make_pseudonyms, read_key
+from shoal.recipes.recipe import Recipe
+from shoal.recipes.release_rows import Rows
+from shoal.table import Column, Table
+from shoal.verification.linked import LinkedRows, verify_linked
+from shoal.verification.verifier import Verification
+
+_FEW = 0.05  # share of the people who have several rows, up to which values that change look like mistakes
+
+
+def prepare_links(recipe: Recipe, table: Table, subject: PreparedTable) -> PreparedTable:
+    """What is needed for pseudonyms, and for rows that these keep together."""
+    pseudonym = make_pseudonyms(table.column(str(recipe.person)), read_key(recipe.key_file))
+    told = []
+    if is_readable_by_others(recipe.key_file):
+        told.append(f"others than you can read the key file {recipe.key_file}: take that right from them")
+    linked = None
+    if subject.person is not None:
+        varying = count_varying_people(subject.problem.rows.quasi, subject.person)
+        told += _warn_of_varying_columns(recipe, varying, subject.person)
+        order = None if recipe.align is None else _rank_values(recipe, table, subject.rows)
+        linked = LinkedGoal(recipe.known_rows, tuple(np.flatnonzero(varying == 0).tolist()), order)
+    warnings = (*subject.warnings, *told)
+    return replace(subject, pseudonym=pseudonym, linked=linked, warnings=warnings)
+
+
+def _warn_of_varying_columns(recipe: Recipe, varying: Rows, person: Rows) -> Iterator[str]:
+    """Name columns that are the same in all rows of nearly everybody, and for how many they are not."""
+    several = int(np.count_nonzero(np.bincount(person) > 1))
+    for name, people in zip(recipe.quasi, varying.tolist(), strict=True):
+        if 0 < people <= _FEW * several:
+            yield (
+                f"'{name}' is the same in all rows of a person, but not for {people:,} of the {several:,} "
+                "people who have several: it is taken for a column that changes, unless you mend them"
+            )
+
+
+def _rank_values(recipe: Recipe, table: Table, rows: Rows | None) -> Rows:
+    """The place of each row in the order of the column that rows are aligned by."""
+    name = str(recipe.align)
+    known = Column(name, recipe.types.get(name), recipe.orders.get(name), None, recipe.reading.na)
+    # Codes of numbers, dates and ordered values are in their order.
+    values = table.column(name)
+    values = values if rows is None else values.gather(rows)
+    return encode_column(values, known).codes.astype(np.int64)
+
+
+def describe_links(recipe: Recipe, subject: PreparedTable, rows: Rows) -> Iterator[str]:
+    """What was done because the rows of a person stay together; ``rows`` are the rows of each."""
+    assert subject.person is not None
+    static = subject.static
+    events = [name for name in recipe.quasi if name not in static]
+    yield (
+        f"the {rows.sum():,} released rows are of {rows.size:,} people by '{recipe.person}', of whom one has "
+        f"{rows.max():,}"
+    )
+    if gone := np.unique(subject.person).size - rows.size:
+        yield f"all rows of {gone:,} people were left out"
+    yield (
+        f"the same in all rows of every person: {', '.join(static) or 'none'}; not so: "
+        f"{', '.join(events) or 'none'}"
+    )
+    known = {"1": "any one of a person's rows", "all": "all rows of a person"}
+    told = known.get(recipe.knows, f"any {recipe.knows} rows of a person")
+    yield (f"somebody who knows the former and {told} finds as many people as the goal says")
+    yield name_pseudonym(recipe)
+
+
+def name_pseudonym(recipe: Recipe) -> str:
+    """What became of the column of the person."""
+    where = "environment" if recipe.key_file is None else "key file"
+    return f"'{recipe.person}' was replaced by a pseudonym; its key is in the {where} only: keep that secret"
+
+
+def verify_pseudonyms(
+    recipe: Recipe,
+    released: Table,
+    person: NDArray[np.int64] | None,
+    static: Sequence[str],
+    columns: Mapping[str, Column],
+) -> Verification:
+    """Let the verifier decide on a release with pseudonyms, which it reads like anybody.
+
+    Parameters
+    ----------
+    person : int64[rows], optional
+        The person of each released row, if anybody has several: the pseudonyms must say the same.
+    static : sequence of str
+        The columns that were the same in all rows of every person.
+    """
+    told, missing = number_people(released.column(str(recipe.person)))
+    true = np.arange(released.rows) if person is None else person
+    if missing or np.unique(told).size != np.unique(true).size or _count_pairs(told, true) != told.max() + 1:
+        raise InternalError("the pseudonyms in the release do not tell the people apart as the ids do")
+    linked = LinkedRows(told, recipe.known_rows, tuple(static))
+    return verify_linked(released, recipe.quasi, recipe.sensitive, recipe.models, linked, columns)
+
+
+def _count_pairs(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
+    return int(np.unique(one * (int(other.max()) + 1) + other).size)
+
+
+def leave_out_pseudonym(recipe: Recipe, frame: pl.DataFrame) -> pl.DataFrame:
+    """What is released beside pseudonyms, which say whose row it is and nothing else."""
+    return frame.drop(str(recipe.person)) if recipe.pseudonym else frame

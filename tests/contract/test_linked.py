@@ -1,0 +1,132 @@
+"""What a release with pseudonyms promises, counted in plain Python over all choices of rows in the file."""
+
+import csv
+from collections import Counter, defaultdict
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.contract.test_contract import ALGORITHM_LINES, JOBS, SIZES, mixed
+
+from shoal.algorithms import ALGORITHMS
+from shoal.engines.api import anonymize, verify
+from shoal.errors import GoalNotMet, RecipeError
+from shoal.support.parameters import parse_call
+
+LINKING = [case for case in ALGORITHM_LINES if ALGORITHMS[parse_call(case.text)[0]].links_people]
+QUASI = ["born", "town", "age", "job", "size"]
+STATIC = ["born", "town"]
+KNOWS = [1, 2, 3, "all"]
+
+
+def visits(people: int, seed: int) -> pl.DataFrame:
+    """One to four rows of each person, and many of one; two static columns; some ids spelt in two ways."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(1, 5, people)
+    rows[0] = 2 * people // 3
+    person = np.repeat(np.arange(people), rows)
+    table = mixed(person.size)
+    known = {"born": rng.integers(1950, 1980, people)[person], "town": np.array(list("ABC"))[person % 3]}
+    names = [f"P{who}" if at % 2 else f"p{who} " for at, who in enumerate(person)]
+    return table.select("age", "job", "size", "illness").with_columns(
+        pl.Series("id", names), *(pl.Series(name, values) for name, values in known.items())
+    )
+
+
+def settings_of(**more):
+    known = {"hierarchies": {"job": JOBS}, "orders": {"size": SIZES}, "key_file": more.pop("key")}
+    asked = {"quasi": QUASI, "sensitive": ["illness"], "person": "id", "pseudonym": True, "k": 3, "seed": 5}
+    return {**known, **asked, **more}
+
+
+def read(path):
+    with path.open(newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def count_fewest(written, knows):
+    """The fewest people who have some choice of rows that somebody has; and all people."""
+    rows = defaultdict(list)
+    for row in written:
+        rows[row["id"]].append(tuple(row[name] for name in QUASI))
+    if knows == "all":
+        return min(Counter(tuple(sorted(mine)) for mine in rows.values()).values()), len(rows)
+    found = Counter()
+    for mine in rows.values():
+        for size in range(1, knows + 1):
+            found.update({tuple(sorted(choice)) for choice in combinations(mine, size)})
+    return min(found.values()), len(rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("knows", KNOWS)
+@pytest.mark.parametrize("algorithm", LINKING, ids=lambda case: case.text)
+def test_every_choice_of_rows_leads_to_k_people(algorithm, knows, tmp_path):
+    table = visits(45, 7)
+    suppress = {} if knows == 1 else {"suppress": 0.35}
+    asked = settings_of(key=tmp_path / "key", algorithm=algorithm.text, knows=knows, **suppress)
+    release = anonymize(table, output=tmp_path / "out.csv", **asked)
+    written = read(tmp_path / "out.csv")
+    fewest, people = count_fewest(written, knows)
+    assert fewest == release.report.smallest_class >= 3
+    assert (people, len(written)) == (release.report.people, release.report.released_rows)
+    assert release.report.suppressed_rows == table.height - len(written) <= 0.35 * table.height
+
+    # what was the same in all rows of a person still is, and every value is in its cell
+    for name in STATIC:
+        cells = defaultdict(set)
+        for row in written:
+            cells[row["id"]].add(row[name])
+        assert set(map(len, cells.values())) == {1}
+
+    known = {"quasi": QUASI, "sensitive": ["illness"], "person": "id"}
+    found = verify(tmp_path / "out.csv", k=3, knows=knows, **known)
+    assert found.holds
+    assert (found.smallest_class, found.people) == (fewest, people)
+    assert not verify(tmp_path / "out.csv", k=fewest + 1, knows=knows, **known)
+
+
+@pytest.mark.parametrize("knows", [2, 3, "all"])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_verifier_counts_as_plain_python_does(seed, knows, tmp_path):
+    """On tables that keep no promise at all."""
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(5, 60))
+    person = rng.integers(0, max(rows // int(rng.integers(1, 6)), 1), rows)
+    table = pl.DataFrame(
+        {"id": [f"p{who}" for who in person], **{n: rng.integers(0, 3, rows) for n in QUASI[:2]}}
+    ).with_columns(pl.lit("x").alias(name) for name in QUASI[2:])
+    table.write_csv(tmp_path / "out.csv")
+    fewest, people = count_fewest(read(tmp_path / "out.csv"), knows)
+    # k = 2 is the least that can be asked for; up to it, counting may stop early
+    found = verify(table, quasi=QUASI, person="id", knows=knows, k=2)
+    assert found.holds == (fewest >= 2)
+    assert min(found.smallest_class, 2) == min(fewest, 2)
+    assert found.people in (people, None)
+
+
+def test_whole_histories_need_as_many_people_with_as_many_rows(tmp_path):
+    table = visits(45, 7)
+    with pytest.raises(GoalNotMet, match=r"number of rows that fewer than 3 people have.*--suppress 0\.173"):
+        anonymize(table, **settings_of(key=tmp_path / "key", knows="all"))
+
+
+@pytest.mark.parametrize(
+    "algorithm", [case for case in ALGORITHM_LINES if case not in LINKING], ids=lambda case: case.text
+)
+def test_what_cannot_link_people_is_refused(algorithm, tmp_path):
+    with pytest.raises(RecipeError, match=r"makes no release with pseudonyms|counts rows only"):
+        anonymize(visits(45, 7), **settings_of(key=tmp_path / "key", algorithm=algorithm.text))
+
+
+@pytest.mark.parametrize("knows", KNOWS)
+def test_the_same_bytes_again(knows, tmp_path):
+    table = visits(45, 3)
+    shuffled = table.sample(fraction=1, shuffle=True, seed=1)
+    for name, source, threads in (("one", table, 1), ("two", table, 3), ("three", shuffled, 1)):
+        asked = settings_of(key=tmp_path / "key", knows=knows, threads=threads, suppress=0.35)
+        anonymize(source, output=tmp_path / f"{name}.csv", **asked)
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
+    fewest = [count_fewest(read(tmp_path / f"{name}.csv"), knows)[0] for name in ("one", "three")]
+    assert min(fewest) >= 3
