@@ -8,7 +8,7 @@ FROM python:3.11-slim
 COPY dist/shoal-*.whl /tmp/
 ENV SHOAL_CACHE=/opt/shoal
 RUN pip install --no-cache-dir "$(echo /tmp/shoal-*.whl)[studio]" \
-    && shoal cache warm && chmod -R a+rX /opt/shoal && rm /tmp/shoal-*.whl \
+    && mkdir /opt/shoal && shoal cache warm && chmod -R a+rX /opt/shoal && rm /tmp/shoal-*.whl \
     && useradd --uid 1000 --create-home shoal
 USER 1000
 WORKDIR /data

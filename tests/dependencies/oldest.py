@@ -14,7 +14,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-EXTRAS = ("excel", "learn", "zstd")
+EXTRAS = ("excel", "learn", "scale", "zstd")
 TOOLS = ("pytest>=8", "hypothesis>=6.100", "pandas>=2.2", "pyarrow>=16", "pyyaml>=6")
 TESTS = (
     "tests/robustness/corpus",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -150,6 +151,31 @@ def install(python: str, wheel: Path, folder: Path) -> Environment:
     return Environment(env / "bin", stand)
 
 
+def try_container_recipe(python: str, wheel: Path, folder: Path) -> str:
+    """Do what the Dockerfile says in an environment, where there is no container engine; then use it.
+
+    All but making the user, which only the administrator can.
+    """
+    stand, image = folder / "data", folder / "image"
+    for path in (stand, image):
+        path.mkdir()
+    subprocess.run([python, "-m", "venv", str(folder / "container")], check=True)
+    shutil.copy(wheel, image)
+    recipe = (Path(__file__).parents[2] / "Dockerfile").read_text("utf-8").replace("\\\n", "")
+    (said,) = re.findall(r"^RUN (.*)$", recipe, re.MULTILINE)
+    steps = [step.strip() for step in said.split("&&") if "useradd" not in step]
+    line = " && ".join(steps).replace("/tmp/", f"{image}/").replace("/opt/shoal", f"{image}/cache")
+    here = Environment(folder / "container" / "bin", stand)
+    settings = {"SHOAL_CACHE": f"{image}/cache", "PATH": f"{here.bin}:{os.defpath}"}
+    subprocess.run(["sh", "-ec", line], env={**os.environ, **settings}, check=True, stdout=subprocess.DEVNULL)
+    here.run("shoal", "sample", "hospital", "-o", "people.csv", "--rows", "200", **settings)
+    goal = ("-q", "age,sex", "-k", "5", "--others", "drop", "-o", "release.csv")
+    here.run("shoal", "anonymize", "people.csv", *goal, **settings)
+    here.run("shoal", "studio", "--help", **settings)
+    assert "nicegui" in here.run("python", "-m", "pip", "list", **settings)
+    return f"{len(steps)} steps"
+
+
 def main(wheel: Path, pythons: list[str]) -> None:
     version = wheel.name.split("-")[1]
     for python in pythons:
@@ -160,6 +186,7 @@ def main(wheel: Path, pythons: list[str]) -> None:
                 found = question(here, version)
                 said = question.__name__.replace("_", " ")
                 print(f"  it {said}: {found}" if found else f"  it {said}", flush=True)
+            print(f"  the Dockerfile works: {try_container_recipe(python, wheel.resolve(), Path(name))}")
 
 
 if __name__ == "__main__":

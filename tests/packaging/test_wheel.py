@@ -165,7 +165,7 @@ def test_the_versions_of_python_are_stated_alike(wheel):
 
 
 def test_the_page_shows_the_recipe_of_the_container_as_it_is():
-    """It is tried step by step in an environment of its own: there is no container engine for tests."""
+    """``make wheel`` tries it step by step in an environment of its own: tests have no container engine."""
     recipe = (ROOT / "Dockerfile").read_text("utf-8")
     assert f'```dockerfile title="Dockerfile"\n{recipe}```' in (ROOT / "docs/howto/install.md").read_text(
         "utf-8"
