@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shoal.algorithms import ALGORITHMS, Algorithm, Progress, silent
 from shoal.codespace.recoding import Render
 from shoal.engines.base import carry_out
@@ -17,6 +20,7 @@ from shoal.engines.release import Release
 from shoal.engines.select_engine import choose_engine, make_spark_engine
 from shoal.errors import RecipeError
 from shoal.privacy import MODELS, Measures, Model, model_text, parse_model, read_population
+from shoal.privacy.groups import GroupAnonymity, number_groups
 from shoal.privacy.people import list_countable_models, read_people
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.settings import DRIVER_ROWS, Engine, Missing, Others, RowOrder, document_settings
@@ -71,6 +75,7 @@ def anonymize(
     output: str | Path | None = None,
     on_progress: Progress | None = None,
     person: str | None = None,
+    group: str | None = None,
 ) -> Release:
     """Anonymize a table.
 
@@ -138,6 +143,7 @@ def anonymize(
         driver_rows=driver_rows,
         output=None if output is None else str(output),
         person=person,
+        group=group,
     )
     return run(recipe, source, on_progress or silent)
 
@@ -192,6 +198,7 @@ def verify(
     accept: Mapping[str, str] | None = None,
     options: ReadOptions | None = None,
     person: str | None = None,
+    group: str | None = None,
 ) -> Verification:
     """Check a release as an outsider would: group the released values and count.
 
@@ -212,9 +219,12 @@ def verify(
         The column that says whose row it is, in a table that still has it: people are counted then, and not
         rows. Where a recipe names one and the release has it no longer, rows are counted as far as they tell
         something about people, and ``notes`` says what that is.
+    group : str, optional
+        Beside ``person``, the column that says which group, such as a household, the person is in. Every
+        class must then have as many groups as the goal asks for people.
     """
     known = Recipe.from_toml(recipe) if isinstance(recipe, str | Path) else recipe
-    if known is not None and (quasi or sensitive or hierarchies or types or orders or person):
+    if known is not None and (quasi or sensitive or hierarchies or types or orders or person or group):
         raise RecipeError("a recipe names the roles and knows the columns: give it alone, or all of them")
     goal = build_goal(k, l, models, t=t)
     reading = options or ReadOptions()
@@ -237,10 +247,24 @@ def verify(
         columns = {name: replace(column, fold=name in folded) for name, column in columns.items()}
     people = read_population(goal, quasi, reading)
     accepted = {**(known.accept if known is not None else {}), **(accept or {})}
-    if known is not None and known.person is not None and known.person not in table.names:
+    owners = () if known is None else (known.person, known.group)
+    if known is not None and any(name is not None and name not in table.names for name in owners):
         return _verify_without_people(table, replace(known, models=goal), columns, accepted)
-    whose = read_people(table, person if known is None else known.person)
-    return verify_whole(table, quasi, sensitive, goal, columns, people, accepted, whose)
+    person, group = (person, group) if known is None else (known.person, known.group)
+    whose, groups = _read_owners(table, person, group)
+    return verify_whole(table, quasi, sensitive, goal, columns, people, accepted, whose, groups)
+
+
+def _read_owners(
+    table: Table, person: str | None, group: str | None
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
+    """The person of each row and the group of that person, by the columns that say it."""
+    whose = read_people(table, person)
+    if group is None:
+        return whose, None
+    if whose is None:
+        raise RecipeError(f"the group '{group}' is one of people: name the person as well")
+    return whose, number_groups(whose, table.column(group))[0]
 
 
 def _verify_without_people(
@@ -249,10 +273,13 @@ def _verify_without_people(
     """What rows tell about a goal that is about people, where nobody can know whose row each is."""
     told = tuple(list_countable_models(recipe.models))
     rest = [model_text(model) for model in recipe.models if model not in told]
+    missing = recipe.person if recipe.person not in table.names else recipe.group
     notes = [
-        f"'{recipe.person}' is not in the release, so that people cannot be counted: rows were. A class "
+        f"'{missing}' is not in the release, so that people cannot be counted: rows were. A class "
         "needs as many rows as people, but its rows are no proof of different people"
     ]
+    if recipe.group is not None:
+        rest.append(model_text(GroupAnonymity.from_goal(recipe.models)))
     if rest:
         notes.append(f"not checked, because it takes people: {', '.join(rest)}")
     if not told:

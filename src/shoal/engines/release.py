@@ -47,6 +47,8 @@ class Release(PartlyPickled):
     """What is known of the quasi-identifiers and the sensitive columns."""
     person: NDArray[np.int64] | None = field(default=None, repr=False)
     """The person of each row, where people were counted; never written, and not kept when it is pickled."""
+    group: NDArray[np.int64] | None = field(default=None, repr=False)
+    """The group of each row's person, where groups were counted; kept no more than the person."""
 
     def saved_recoding(self) -> SavedRecoding:
         """The classes, to be saved to a file, and to put later rows into."""
@@ -90,7 +92,7 @@ class Release(PartlyPickled):
         columns = self.columns or known_to_all(recipe, names)
         people = read_population(recipe.models, recipe.quasi, recipe.reading)
         found = verify_table(
-            table, recipe.quasi, recipe.sensitive, recipe.models, columns, people, self.person
+            table, recipe.quasi, recipe.sensitive, recipe.models, columns, people, self.person, self.group
         )
         if not recipe.algorithm.is_cell_level:
             refuse_unmet_goal(found)
@@ -102,4 +104,4 @@ class Release(PartlyPickled):
         """What is kept when a release is pickled or copied: what is released, and nothing else."""
         kept = {each.name: getattr(self, each.name) for each in fields(self)}
         bare = self.table.strip_values(keep_metadata=self.recipe.keep_metadata)
-        return kept | {"table": bare, "recoding": None, "columns": {}, "person": None}
+        return kept | {"table": bare, "recoding": None, "columns": {}, "person": None, "group": None}

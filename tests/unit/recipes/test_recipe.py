@@ -57,6 +57,7 @@ def full(tmp_path):
         master="spark://head:7077",
         driver_rows=5000,
         person="patient, number",
+        group="house hold",
     )
 
 

@@ -28,6 +28,7 @@ def verify(
     quasi: o.Quasi = None,
     sensitive: o.Sensitive = None,
     person: o.Person = None,
+    group: o.Group = None,
     roles: o.Roles = None,
     recipe: Annotated[
         Path | None,
@@ -81,7 +82,7 @@ def verify(
     known = None if recipe is None else Recipe.from_toml(recipe)
     if audit is not None:
         known = audit.recipe
-    if known is not None and (quasi or sensitive or person or roles):
+    if known is not None and (quasi or sensitive or person or group or roles):
         given = "--recipe" if audit is None else "--report"
         raise RecipeError(f"give roles by {given} or by --quasi, --sensitive, --person and --roles, not both")
     options = a.reading_options(delimiter, encoding, no_header, na)
@@ -94,12 +95,13 @@ def verify(
         found = judge(table, recipe=known)
     else:
         table = read_table(release, options, may_be_empty=may_release_nothing(models))
-        role = a.roles_of(table, roles, quasi, sensitive, None, None, person=person)
+        role = a.roles_of(table, roles, quasi, sensitive, None, None, person=person, group=group)
         found = judge(
             table,
             quasi=role["quasi"],
             sensitive=role["sensitive"],
             person=person,
+            group=group,
             hierarchies=a.trees_of(table, hierarchies),
             types=a.types_of(table, None, type),
             orders=a.orders_of(order),
