@@ -149,6 +149,32 @@ def test_every_class_has_the_people_that_were_promised(algorithm, model, tmp_pat
     assert (found.people, found.smallest_class) == (release.report.people, release.report.smallest_class)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("models", [("k(k=3)",), ("alpha-k(alpha=0.9,k=3)",)], ids="+".join)
+@pytest.mark.parametrize("algorithm", COUNTING, ids=lambda case: case.text)
+def test_every_class_has_the_groups_that_were_promised(algorithm, models, tmp_path):
+    """Up to three people share a home; one in ten has none."""
+    table = visits(max(algorithm.rows, 60))
+    number = [-1 if who is None else int(who[1:]) for who in table["person"].to_list()]
+    home = [None if each < 0 or each % 10 == 9 else f"h{each // 3}" for each in number]
+    table = table.with_columns(pl.Series("home", home, dtype=pl.String))
+    asked = settings_of(algorithm, models=models, person="person", group="home")
+    release = anonymize(table, **asked)
+    release.write(tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(newline="") as stream:
+        written = list(csv.DictReader(stream))
+    assert not {"person", "home", "name"} & set(written[0])
+    groups = defaultdict(set)
+    for row in written:
+        at = int(row["row"])
+        # whoever has no home is alone, and so is a row that is nobody's
+        owner = home[at] or (table["person"][at] and f"alone {number[at]}") or f"nobody {at}"
+        groups[tuple(row[name] for name in algorithm.quasi)].add(owner)
+    assert min(map(len, groups.values())) >= 3
+    reached = {verdict.name: verdict.achieved for verdict in release.report.models}
+    assert reached["groups"] == min(map(len, groups.values()))
+
+
 @pytest.mark.parametrize(
     "algorithm", [case for case in ALGORITHM_LINES if case not in COUNTING], ids=lambda case: case.text
 )

@@ -18,7 +18,7 @@ from shoal.codespace.frequency import CodedRows, FrequencyTable, Histograms, ran
 from shoal.codespace.recoding import Proposal
 from shoal.errors import InternalError, RecipeError
 from shoal.kernels.axes import LEVELS, START, TREE, Axes
-from shoal.kernels.kinds import PEOPLE, PERSON, POPULATION, Rule
+from shoal.kernels.kinds import GROUP, PEOPLE, PERSON, POPULATION, Rule
 from shoal.kernels.rules import Rules, assemble_rules, estimate_usual_counts, set_whole
 from shoal.privacy import Counts, Model, PopulationFit, SensitiveCounts, ValueScale
 from shoal.privacy.counts import sum_by_place
@@ -54,6 +54,8 @@ class Problem:
     """The people that some models compare with, in the same code space."""
     person: NDArray[np.integer] | None = None
     """[rows] the person of each row, where some have several and people are counted; None if rows are."""
+    group: NDArray[np.integer] | None = None
+    """[rows] the group of each row's person, where groups are counted beside people."""
 
     @cached_property
     def table(self) -> FrequencyTable:
@@ -175,7 +177,8 @@ class Problem:
             found = count_people_by_value(group, values[row], self.person[row], self.scales.get(name))
             columns[name] = replace(found, reference=whole[name]) if name in whole else found
         size = count_people(group, self.person[row], groups)
-        return Counts(size, columns, rows_of=np.bincount(group, minlength=groups))
+        households = None if self.group is None else count_people(group, self.group[row], groups)
+        return Counts(size, columns, rows_of=np.bincount(group, minlength=groups), groups=households)
 
     def count_people_of_release(self, class_of: NDArray[np.integer], classes: int) -> Counts:
         """The classes of a release by their people, given the class of each row, or -1 if it is suppressed.
@@ -192,7 +195,9 @@ class Problem:
                 scale = replace(scale, levels=scale.levels[:, present])
             columns[name] = count_people_by_value(class_of[kept], number, self.person[kept], scale)
         size = count_people(class_of[kept], self.person[kept], classes)
-        return Counts(size, columns, rows_of=np.bincount(class_of[kept], minlength=classes))
+        households = None if self.group is None else count_people(class_of[kept], self.group[kept], classes)
+        rows = np.bincount(class_of[kept], minlength=classes)
+        return Counts(size, columns, rows_of=rows, groups=households)
 
     def build_axes(self) -> Axes:
         """The quasi-identifiers for the kernels."""
@@ -238,13 +243,16 @@ class Problem:
         """The same where people are counted: a person is like a further sensitive column of one value."""
         assert self.person is not None
         least = max(model.least_people() for model in self.models)
-        first = np.cumsum([0, *self.rows.sensitive_sizes])
-        columns = dict(
-            zip((*self.sensitive, PERSON), pairwise([*first.tolist(), first[-1] + 1]), strict=True)
-        )
+        owners = [*([] if self.group is None else [(GROUP, self.group)]), (PERSON, self.person)]
+        first = np.cumsum([0, *self.rows.sensitive_sizes, *(1 for _ in owners)])[:-1]
+        names = (*self.sensitive, *(name for name, _ in owners))
+        columns = dict(zip(names, pairwise([*first.tolist(), first[-1] + 1]), strict=True))
         nobody = np.zeros(self.person.size, np.int64)
-        values = [*self.rows.sensitive, nobody]
-        units = [number_units(self.person, each) for each in values]
+        values = [*self.rows.sensitive, *(nobody for _ in owners)]
+        units = [
+            *(number_units(self.person, each) for each in self.rows.sensitive),
+            *(number_units(owner, nobody) for _, owner in owners),
+        ]
         # Units of one column follow those of another, so that a number tells the column, too.
         begin = np.cumsum([0, *(int(unit.max()) + 1 for unit in units)])
         start, unit, value = _list_units(

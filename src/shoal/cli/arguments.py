@@ -161,13 +161,16 @@ def roles_of(
     plain: list[str] | None,
     needed: bool = True,
     person: str | None = None,
+    group: str | None = None,
 ) -> dict[str, tuple[str, ...]]:
     """Roles by name or by position, as the fields of a recipe; quasi-identifiers are ``needed`` or not.
 
-    The column of the ``person`` is named only, and has no other role, whatever stands at its position.
+    The columns of the ``person`` and the ``group`` are named only, and have no other role, whatever stands
+    at their positions.
     """
-    if person is not None:
-        tuple(names_of(table, [person]))  # for its error: the column must be there
+    owners = [name for name in (person, group) if name is not None]
+    # As they are, for a name is no list, and for the error: the columns must be there.
+    tuple(name for owner in owners for name in names_of(table, [owner]))
     named = {"quasi": quasi, "sensitive": sensitive, "identifier": identifier, "plain": plain}
     by_name = {role: tuple(names_of(table, texts or ())) for role, texts in named.items()}
     if by_position is None:
@@ -186,7 +189,7 @@ def roles_of(
             f"unknown role '{wrong[0]}' in --roles: q quasi, s sensitive, i ignored, x identifier"
         )
     return {
-        role: tuple(name for name, letter in given.items() if letters[letter] == role and name != person)
+        role: tuple(name for name, letter in given.items() if letters[letter] == role and name not in owners)
         for role in by_name
     }
 

@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shoal.algorithms import ALGORITHMS, Algorithm, Progress, silent
 from shoal.codespace.recoding import Render
 from shoal.engines.base import carry_out
@@ -17,6 +20,7 @@ from shoal.engines.release import Release
 from shoal.engines.select_engine import choose_engine, make_spark_engine
 from shoal.errors import RecipeError
 from shoal.privacy import MODELS, Measures, Model, model_text, parse_model, read_population
+from shoal.privacy.groups import GroupAnonymity, number_groups
 from shoal.privacy.people import list_countable_models, read_people
 from shoal.recipes.recipe import Recipe, read_knows
 from shoal.recipes.settings import DRIVER_ROWS, Engine, Missing, Others, RowOrder, document_settings
@@ -77,6 +81,7 @@ def anonymize(
     knows: int | str = "1",
     align: str | None = None,
     relative: str | None = None,
+    group: str | None = None,
 ) -> Release:
     """Anonymize a table.
 
@@ -149,6 +154,7 @@ def anonymize(
         knows=str(knows),
         align=align,
         relative=relative,
+        group=group,
     )
     return run(recipe, source, on_progress or silent)
 
@@ -204,6 +210,7 @@ def verify(
     options: ReadOptions | None = None,
     person: str | None = None,
     knows: int | str | None = None,
+    group: str | None = None,
 ) -> Verification:
     """Check a release as an outsider would: group the released values and count.
 
@@ -227,9 +234,13 @@ def verify(
     knows : int or str, optional
         Of a release with pseudonyms: how many rows of a person an attacker may know, or ``"all"``. For every
         choice of so many rows of a person, the people are counted who have them.
+    group : str, optional
+        Beside ``person``, the column that says which group, such as a household, the person is in. Every
+        class must then have as many groups as the goal asks for people.
     """
     known = Recipe.from_toml(recipe) if isinstance(recipe, str | Path) else recipe
-    if known is not None and (quasi or sensitive or hierarchies or types or orders or person or knows):
+    given = (quasi, sensitive, hierarchies, types, orders, person, knows, group)
+    if known is not None and any(given):
         raise RecipeError("a recipe names the roles and knows the columns: give it alone, or all of them")
     goal = build_goal(k, l, models, t=t)
     reading = options or ReadOptions()
@@ -256,11 +267,27 @@ def verify(
         (knows, person) if known is None else (known.knows if known.pseudonym else None, known.person)
     )
     if asked is not None:
+        if group is not None:
+            raise RecipeError("groups are counted in releases without pseudonyms only: leave out knows")
         return _verify_pseudonyms(table, (quasi, sensitive, goal), whom, str(asked), columns, accepted)
-    if known is not None and known.person is not None and known.person not in table.names:
+    owners = () if known is None else (known.person, known.group)
+    if known is not None and any(name is not None and name not in table.names for name in owners):
         return _verify_without_people(table, replace(known, models=goal), columns, accepted)
-    whose = read_people(table, person if known is None else known.person)
-    return verify_whole(table, quasi, sensitive, goal, columns, people, accepted, whose)
+    person, group = (person, group) if known is None else (known.person, known.group)
+    whose, groups = _read_owners(table, person, group)
+    return verify_whole(table, quasi, sensitive, goal, columns, people, accepted, whose, groups)
+
+
+def _read_owners(
+    table: Table, person: str | None, group: str | None
+) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
+    """The person of each row and the group of that person, by the columns that say it."""
+    whose = read_people(table, person)
+    if group is None:
+        return whose, None
+    if whose is None:
+        raise RecipeError(f"the group '{group}' is one of people: name the person as well")
+    return whose, number_groups(whose, table.column(group))[0]
 
 
 def _verify_pseudonyms(
@@ -286,10 +313,13 @@ def _verify_without_people(
     """What rows tell about a goal that is about people, where nobody can know whose row each is."""
     told = tuple(list_countable_models(recipe.models))
     rest = [model_text(model) for model in recipe.models if model not in told]
+    missing = recipe.person if recipe.person not in table.names else recipe.group
     notes = [
-        f"'{recipe.person}' is not in the release, so that people cannot be counted: rows were. A class "
+        f"'{missing}' is not in the release, so that people cannot be counted: rows were. A class "
         "needs as many rows as people, but its rows are no proof of different people"
     ]
+    if recipe.group is not None:
+        rest.append(model_text(GroupAnonymity.from_goal(recipe.models)))
     if rest:
         notes.append(f"not checked, because it takes people: {', '.join(rest)}")
     if not told:

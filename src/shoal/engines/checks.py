@@ -20,7 +20,7 @@ def check_names(recipe: Recipe, table: Table) -> None:
     """Refuse a recipe that names columns which the table does not have."""
     roles = (*recipe.quasi, *recipe.sensitive, *recipe.identifier, *recipe.plain)
     person = () if recipe.person is None else (recipe.person,)
-    named = tuple(name for name in (recipe.align, recipe.relative) if name is not None)
+    named = tuple(name for name in (recipe.group, recipe.align, recipe.relative) if name is not None)
     for name in (*roles, *person, *named, *recipe.types, *recipe.orders):
         if name not in table.names:
             raise RecipeError(f"{table.origin}: {unknown('column', name, table.names)}")
@@ -56,6 +56,11 @@ def check_counted(recipe: Recipe, within: str, why: str, people: str) -> None:
         be for a comparison with a population.
     """
     algorithm = recipe.algorithm
+    if recipe.group is not None:
+        raise RecipeError(
+            f"{within} groups of people are not counted: leave out the group '{recipe.group}', or run it "
+            "where the table is in memory"
+        )
     if recipe.person is not None:
         raise RecipeError(
             f"{within} rows are counted, not people: a person can be named only where the table is in "
@@ -93,28 +98,36 @@ def check_people(recipe: Recipe) -> None:
     """Refuse what counts rows only, or tells which are of one person, where people have several rows."""
     if recipe.pseudonym:
         check_linked(recipe)
+    whose = f"by '{recipe.person}' people have several rows"
+    if recipe.group is not None:
+        whose = f"by '{recipe.group}' groups of people have several rows"
     if recipe.keep_index:
         raise RecipeError(
-            f"by '{recipe.person}' people have several rows, and keep_index tells the order of the rows, "
-            "which brings those of a person together: leave it out"
+            f"{whose}, and keep_index tells the order of the rows, which brings those of a person together: "
+            "leave it out"
         )
     algorithm = recipe.algorithm
     if not algorithm.counts_people:
         able = [name for name, kind in ALGORITHMS.items() if kind.counts_people]
         raise RecipeError(
-            f"by '{recipe.person}' people have several rows, and {name_of(ALGORITHMS, algorithm)} counts "
-            f"rows only: take {', '.join(able[:-1])} or {able[-1]}, or keep one row of each person"
+            f"{whose}, and {name_of(ALGORITHMS, algorithm)} counts rows only: take {', '.join(able[:-1])} or "
+            f"{able[-1]}, or keep one row of each person"
         )
     if population_of(recipe.models) is not None:
         raise RecipeError(
-            f"by '{recipe.person}' people have several rows, and models that compare with a population count "
-            "rows: take other models, or keep one row of each person"
+            f"{whose}, and models that compare with a population count rows: take other models, or keep one "
+            "row of each person"
         )
 
 
 def check_linked(recipe: Recipe) -> None:
     """Refuse what cannot be combined with pseudonyms that keep several rows of a person together."""
     check_linked_models(recipe.models, recipe.known_rows)
+    if recipe.group is not None:
+        raise RecipeError(
+            f"the groups of '{recipe.group}' are counted in releases without a pseudonym only: leave out one "
+            "of them"
+        )
     if recipe.render not in ("label", "interval"):
         raise RecipeError(
             f"with a pseudonym, render is 'label' or 'interval', not '{recipe.render}': that would give the "

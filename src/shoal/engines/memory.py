@@ -34,6 +34,7 @@ from shoal.engines.release import Release
 from shoal.engines.verify_frame import verify_frame
 from shoal.errors import InputError, RecipeError, quote
 from shoal.privacy import align_population, for_columns, read_population
+from shoal.privacy.groups import measure_group_risk, number_groups
 from shoal.privacy.people import has_repeated_people, number_people, read_people
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.release_rows import (
@@ -48,7 +49,7 @@ from shoal.report.build import measure_column_loss, warn_of_formulas
 from shoal.table import Column, Table, count_formula_cells, read_table
 from shoal.table.relative import make_relative
 from shoal.verification.findings import Finding, judge_release
-from shoal.verification.verifier import Verification
+from shoal.verification.verifier import Verification, row_classes
 
 
 def run_in_memory(recipe: Recipe, source: object = None, on_progress: Progress = silent) -> Release:
@@ -81,6 +82,8 @@ class RecodedFrame(RecodedTable):
     """What ``others`` were made by."""
     person: Rows | None = None
     """The person of each released row, where people are counted."""
+    group: Rows | None = None
+    """The group of that person, where groups are counted."""
 
 
 class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
@@ -119,8 +122,8 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
             people = align_population(people, {name: values[name] for name in quasi}, quasi)
         codes = encode_roles(recipe, known, values, people=people)
         codes = replace(codes, beside=_encode_extra_columns(recipe, table, rows))
-        person, told = _number_people(recipe, table, rows)
-        subject = prepare_rows(recipe, table.names, known, codes, codes.as_rows(), person)
+        person, group, told = _number_owners(recipe, table, rows)
+        subject = prepare_rows(recipe, table.names, known, codes, codes.as_rows(), person, group)
         subject = replace(subject, rows=rows, people=people, warnings=(*subject.warnings, *told))
         return prepare_links(recipe, table, subject) if recipe.pseudonym else subject
 
@@ -138,7 +141,9 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         recoding = build_recoding(recipe, subject, proposal)
         frame, taken = _build_frame(recipe, table, subject, recoding)
         others = [Recoding.from_proposal(other, subject.problem.domains) for other in proposal.alternatives]
-        person = _select_people(subject, table, taken)
+        person, group = (
+            _select_owners(each, subject, table, taken) for each in (subject.person, subject.group)
+        )
         return RecodedFrame(
             table,
             table.rows,
@@ -158,9 +163,13 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
                 person_before=subject.person,
             ),
             warnings=_warn_of_formulas(recipe, frame),
-            notes=_describe_people(recipe, subject, person),
+            notes=(
+                *_describe_people(recipe, subject, person),
+                *_describe_groups(recipe, table, subject, frame, taken),
+            ),
             taken=taken,
             person=person,
+            group=group,
             other_recodings=tuple(others),
         )
 
@@ -168,7 +177,8 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         """Count the rows of the frame."""
         if self.recipe.pseudonym:
             return self._verify_pseudonyms(recoded)
-        found = verify_frame(self.recipe, recoded.subject, recoded.recoding, recoded.frame, recoded.person)
+        owners = (recoded.person, recoded.group)
+        found = verify_frame(self.recipe, recoded.subject, recoded.recoding, recoded.frame, *owners)
         # Every listed solution is handed out, so every one of them is verified like the first.
         for recoding, frame in zip(recoded.other_recodings, recoded.others, strict=True):
             verify_frame(self.recipe, recoded.subject, recoding, frame)
@@ -191,7 +201,7 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
     def build_release(self, recoded: RecodedFrame, report: Report) -> Release:
         """The release, with the people whose rows it has: a file of it is counted once more."""
         made = super().build_release(recoded, report)
-        return replace(made, person=recoded.person, static=recoded.subject.static)
+        return replace(made, person=recoded.person, group=recoded.group, static=recoded.subject.static)
 
     def write(self, recoded: RecodedFrame, release: Release) -> Release:
         """Write the frame to a file, whose bytes are counted once more before it has its name."""
@@ -204,25 +214,64 @@ def _select_rows(table: Table, name: str, rows: Rows | None) -> pl.Series:
     return series if rows is None else series.gather(rows)
 
 
-def _number_people(recipe: Recipe, table: Table, rows: Rows | None) -> tuple[Rows | None, tuple[str, ...]]:
-    """The person of each row that takes part, and what is to be told; None where everybody has one row."""
+def _number_owners(
+    recipe: Recipe, table: Table, rows: Rows | None
+) -> tuple[Rows | None, Rows | None, tuple[str, ...]]:
+    """The person and the group of each row that takes part, and what is to be told.
+
+    Both are None where everybody has one row and is in a group of their own.
+    """
     if recipe.person is None:
-        return None, ()
+        return None, None, ()
     person, missing = number_people(_select_rows(table, recipe.person, rows))
-    told = f"'{recipe.person}' is missing in {missing:,} rows: each of them counts as a person of its own"
+    told = []
+    if missing:
+        told.append(
+            f"'{recipe.person}' is missing in {missing:,} rows: each of them counts as a person of its own"
+        )
+    group = None
+    if recipe.group is not None:
+        group, several = number_groups(person, _select_rows(table, recipe.group, rows))
+        if several:
+            told.append(
+                f"{several:,} people are in several groups by '{recipe.group}': all groups of a person count "
+                "as one"
+            )
     # With one row each, counting people is counting rows, which everything can do.
-    if not has_repeated_people(person):
-        return None, (told,) if missing else ()
+    if not has_repeated_people(person if group is None else group):
+        return None, None, tuple(told)
     check_people(recipe)
-    return person, (told,) if missing else ()
+    return person, group, tuple(told)
 
 
-def _select_people(subject: PreparedTable, table: Table, taken: Rows) -> Rows | None:
-    """The person of each released row."""
-    if subject.person is None:
+def _select_owners(owner: Rows | None, subject: PreparedTable, table: Table, taken: Rows) -> Rows | None:
+    """The person, or the group, of each released row."""
+    if owner is None:
         return None
     places = np.arange(table.rows) if subject.rows is None else subject.rows
-    return subject.person[np.searchsorted(places, taken)]
+    return owner[np.searchsorted(places, taken)]
+
+
+def _describe_groups(
+    recipe: Recipe, table: Table, subject: PreparedTable, frame: Any, taken: Rows
+) -> tuple[str, ...]:
+    """What a known row of one member of a group tells about the others, before and after."""
+    if subject.person is None or subject.group is None:
+        return ()
+    rows = np.arange(table.rows) if subject.rows is None else subject.rows
+    was = replace(table, frame=table.frame[rows])
+    before = measure_group_risk(row_classes(was, recipe.quasi), subject.person, subject.group)
+    person, group = (_select_owners(each, subject, table, taken) for each in (subject.person, subject.group))
+    assert person is not None
+    assert group is not None
+    after = measure_group_risk(row_classes(read_table(frame, recipe.reading), recipe.quasi), person, group)
+    return (
+        f"groups were counted by '{recipe.group}', which was left out: {after.groups:,} groups; "
+        f"{after.people:,} people have others of their group in the release",
+        "whoever knows a row of one of them finds the group, and with it the others, for certain in "
+        f"{100 * after.certain:.1f} % of the cases (before: {100 * before.certain:.1f} %), and by guessing "
+        f"in {100 * after.guess:.1f} % (before: {100 * before.guess:.1f} %)",
+    )
 
 
 def _describe_people(recipe: Recipe, subject: PreparedTable, person: Rows | None) -> tuple[str, ...]:
@@ -273,7 +322,8 @@ def _find_complete_rows(recipe: Recipe, table: Table, columns: Mapping[str, Colu
 
 def _encode_extra_columns(recipe: Recipe, table: Table, rows: Rows | None) -> dict[str, EncodedColumn]:
     """Columns that are no quasi-identifiers, but that the algorithm asks to see."""
-    known = [name for name in table.names if name not in (*recipe.identifier, recipe.person)]
+    hidden = (*recipe.identifier, recipe.person, recipe.group)
+    known = [name for name in table.names if name not in hidden]
     types, orders, na = recipe.types, recipe.orders, recipe.reading.na
     return {
         name: encode_column(

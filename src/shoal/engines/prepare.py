@@ -18,6 +18,7 @@ from shoal.codespace.frequency import CodedRows, FrequencyTable
 from shoal.engines.checks import check_reach
 from shoal.errors import quote
 from shoal.privacy import ValueScale, for_columns, number_distinct_values, population_of
+from shoal.privacy.groups import GroupAnonymity
 from shoal.recipes.defaults import choose_category_order, list_weights
 from shoal.recipes.recipe import Recipe
 from shoal.table import Column, Table
@@ -41,6 +42,8 @@ class PreparedTable:
     """The population, if a model compares with one."""
     person: NDArray[np.int64] | None = None
     """The person of each row that takes part, where some have several."""
+    group: NDArray[np.int64] | None = None
+    """The group of each row's person, where groups are counted."""
     pseudonym: pl.Series | None = None
     """The pseudonym of each row of the table, if it is to be released."""
     linked: LinkedGoal | None = None
@@ -165,6 +168,7 @@ def prepare_rows(
     codes: RoleCodes,
     rows: CodedRows,
     person: NDArray[np.int64] | None = None,
+    group: NDArray[np.int64] | None = None,
 ) -> PreparedTable:
     """Rows in code space as a problem to search, once it is known that the goal is within reach.
 
@@ -176,6 +180,8 @@ def prepare_rows(
         What the codes of ``rows`` stand for.
     person : int64[rows], optional
         The person of each row, where people are to be counted instead of rows.
+    group : int64[rows], optional
+        The group of each row's person, where a class must have as many groups as people.
     """
     encoded = tuple(replace(column, codes=rows.quasi[j]) for j, column in enumerate(codes.quasi))
     problem = replace(
@@ -183,11 +189,14 @@ def prepare_rows(
         population=codes.population,
         beside=codes.beside,
         person=person,
+        group=group,
     )
+    if group is not None:
+        problem = replace(problem, models=(*problem.models, GroupAnonymity.from_goal(problem.models)))
     # Last: it needs the counts of the whole table, and costs little beside the search.
     check_reach(problem)
     warnings = _list_warnings(recipe, names, encoded, rows.rows)
-    return PreparedTable(problem, encoded, columns, warnings, person=person)
+    return PreparedTable(problem, encoded, columns, warnings, person=person, group=group)
 
 
 def build_problem(

@@ -48,6 +48,8 @@ class Release(PartlyPickled):
     """What is known of the quasi-identifiers and the sensitive columns."""
     person: NDArray[np.int64] | None = field(default=None, repr=False)
     """The person of each row, where people were counted; never written, and not kept when it is pickled."""
+    group: NDArray[np.int64] | None = field(default=None, repr=False)
+    """The group of each row's person, where groups were counted; kept no more than the person."""
 
     static: tuple[str, ...] = field(default=(), repr=False)
     """The quasi-identifiers that are the same in all rows of every person, where pseudonyms link rows."""
@@ -97,7 +99,7 @@ class Release(PartlyPickled):
             refuse_unmet_goal(verify_pseudonyms(recipe, table, self.person, self.static, columns))
             return
         found = verify_table(
-            table, recipe.quasi, recipe.sensitive, recipe.models, columns, people, self.person
+            table, recipe.quasi, recipe.sensitive, recipe.models, columns, people, self.person, self.group
         )
         if not recipe.algorithm.is_cell_level:
             refuse_unmet_goal(found)
@@ -109,4 +111,4 @@ class Release(PartlyPickled):
         """What is kept when a release is pickled or copied: what is released, and nothing else."""
         kept = {each.name: getattr(self, each.name) for each in fields(self)}
         bare = self.table.strip_values(keep_metadata=self.recipe.keep_metadata)
-        return kept | {"table": bare, "recoding": None, "columns": {}, "person": None}
+        return kept | {"table": bare, "recoding": None, "columns": {}, "person": None, "group": None}

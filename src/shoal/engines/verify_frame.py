@@ -14,6 +14,7 @@ from shoal.codespace.recoding import Recoding
 from shoal.engines.checks import refuse_unmet_goal
 from shoal.engines.prepare import PreparedTable
 from shoal.privacy import for_columns, matching
+from shoal.privacy.groups import GroupAnonymity
 from shoal.recipes.recipe import Recipe
 from shoal.table import Table, read_table
 from shoal.verification.verifier import Verdict, Verification, describe_violating_classes, verify_table
@@ -25,19 +26,28 @@ def verify_frame(
     recoding: Recoding,
     frame: Any,
     person: NDArray[np.int64] | None = None,
+    group: NDArray[np.int64] | None = None,
 ) -> Verification:
     """Let the verifier decide; nothing goes out that it does not pass.
 
-    ``person`` is the person of each released row, if people are counted: the frame does not say it.
+    ``person`` is the person of each released row, if people are counted, and ``group`` the group of that
+    person, if groups are: the frame does not say it.
     """
     # Read like any table from outside, with the markers of missing values of the recipe.
     released = read_table(frame, recipe.reading)
     found = verify_table(
-        released, recipe.quasi, recipe.sensitive, recipe.models, subject.columns, subject.people, person
+        released,
+        recipe.quasi,
+        recipe.sensitive,
+        recipe.models,
+        subject.columns,
+        subject.people,
+        person,
+        group,
     )
     if recipe.algorithm.is_cell_level:
         found = _verify_by_matching(found, subject.problem, recoding)
-    refuse_unmet_goal(found, _explain_failures(recipe, subject, released, found, person))
+    refuse_unmet_goal(found, _explain_failures(recipe, subject, released, found, person, group))
     return found
 
 
@@ -47,11 +57,14 @@ def _explain_failures(
     released: Table,
     found: Verification,
     person: NDArray[np.int64] | None,
+    group: NDArray[np.int64] | None,
 ) -> Iterator[str]:
     """For each verdict, which classes stand in its way, if any do."""
     models = for_columns(recipe.models, recipe.sensitive)
+    if group is not None:
+        models = (*models, GroupAnonymity.from_goal(models))
     for model, verdict in zip(models, found.models, strict=False):  # by matching there is one verdict for all
-        roles = (recipe.quasi, recipe.sensitive, model, subject.columns, subject.people, person)
+        roles = (recipe.quasi, recipe.sensitive, model, subject.columns, subject.people, person, group)
         yield "" if verdict.holds else f", because of {describe_violating_classes(released, *roles)}"
 
 

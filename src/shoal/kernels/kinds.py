@@ -22,10 +22,13 @@ people in the population who equal one of its rows."""
 PERSON = "\0person"
 """In place of a sensitive column: one value, of which a class has as many as it has people."""
 
+GROUP = "\0group"
+"""The same for groups of people, such as households."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """What a class must satisfy, about one sensitive column, or about the `POPULATION`, or a `PERSON`.
+    """What a class must satisfy, about a sensitive column, or the `POPULATION`, a `PERSON` or a `GROUP`.
 
     Where people are counted, c and q are people who have the value, n and N are the sums of these; but SHARE
     compares with the number of people, and DISTINCT forbids a value that all people of a class have.
@@ -43,7 +46,7 @@ class Rule:
     DISCLOSURE  c / n and q / N are less than ``limit`` times each other; absent values count if ``option``
     MAPPED      number of people >= limit
     PRESENCE    ``bound[0]`` <= n / number of people <= limit
-    PEOPLE      number of different people among the rows >= limit
+    PEOPLE      number of different people, or groups, among the rows >= limit
     =========== =====================================================================================
     """
 

@@ -248,7 +248,7 @@ def is_satisfied(rules: Rules, histogram: NDArray[np.int64], side: int) -> bool:
         if kind == DISTINCT:
             holds = distinct >= limit[r] and largest < members
         elif kind == PEOPLE:
-            holds = members >= limit[r]
+            holds = total >= limit[r]
         elif kind == MAPPED:
             holds = histogram[side, first + 1] >= limit[r]
         elif kind == PRESENCE:

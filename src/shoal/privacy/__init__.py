@@ -16,6 +16,7 @@ from shoal.privacy.delta_presence import DeltaPresence
 from shoal.privacy.distinct_l import DistinctL, PSensitive
 from shoal.privacy.entropy_l import EntropyL
 from shoal.privacy.fitting import PopulationFit, bound_presence, fitting_pairs
+from shoal.privacy.groups import GROUPS, GroupAnonymity
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.k_map import KMap
 from shoal.privacy.measures import ColumnMeasures, Measures, measure_classes
@@ -115,7 +116,17 @@ def parse_model(text: str) -> Model:
 
 def model_text(model: Model) -> str:
     """Write a model as `parse_model` reads it."""
-    return call_text(name_of(MODELS, model), model)
+    return call_text(model_name(model), model)
+
+
+def model_name(model: Model) -> str:
+    """What a model is called; that about groups is no entry of the table."""
+    return GROUPS if isinstance(model, GroupAnonymity) else name_of(MODELS, model)
+
+
+def find_model_kind(name: str) -> type[Model]:
+    """The model that is called so."""
+    return GroupAnonymity if name == GROUPS else MODELS[name]
 
 
 def model_parameters(model: Model) -> dict[str, Any]:

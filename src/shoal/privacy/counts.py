@@ -95,6 +95,8 @@ class Counts:
     """How the population fits the classes, where a model compares with one."""
     rows_of: NDArray[np.integer] | None = None
     """[classes] number of rows, where ``size`` counts people."""
+    groups: NDArray[np.integer] | None = None
+    """[classes] number of groups of people, where these are counted, see `shoal.privacy.groups`."""
 
     @property
     def classes(self) -> int:

@@ -21,6 +21,7 @@ from shoal.codespace.loss import LOSSES
 from shoal.codespace.recoding import Render
 from shoal.errors import InputError, OutputError, RecipeError, quote, unknown
 from shoal.privacy import Model, SafePub, model_text, move_population, parse_model
+from shoal.privacy.groups import GroupAnonymity
 from shoal.recipes.settings import (
     EDITION,
     GROUPS,
@@ -130,6 +131,10 @@ class Recipe(RecipeSettings):
 
     def _check_roles(self) -> None:
         seen: dict[str, str] = {} if self.person is None else {self.person: "person"}
+        if self.group is not None:
+            self._check_group(self.group)
+            # It is left out as identifiers are, so that it may be named as one.
+            seen |= {} if self.group in self.identifier else {self.group: "group"}
         for role in ROLES:
             for column in getattr(self, role):
                 if column in seen:
@@ -161,6 +166,16 @@ class Recipe(RecipeSettings):
         """How many rows of a person an attacker may know; None for all of them."""
         return read_knows(self.knows)
 
+    def _check_group(self, group: str) -> None:
+        if self.person is None:
+            raise RecipeError(
+                f"the group '{group}' is one of people: name the person as well, or, if every row is another "
+                f"person's, count groups alone with person '{group}'"
+            )
+        if group == self.person:
+            raise RecipeError(f"column '{group}' is named both person and group: give each column one role")
+        GroupAnonymity.from_goal(self.models)  # for its error: the goal must ask for a number of people
+
     def columns(self, trees: Mapping[str, Hierarchy]) -> dict[str, Column]:
         """What it knows of quasi-identifiers and sensitive columns, with the hierarchies that were read."""
         return {
@@ -177,13 +192,13 @@ class Recipe(RecipeSettings):
 
     def without_role(self, names: Sequence[str]) -> list[str]:
         """The columns among ``names`` that have no role."""
-        named = {*self.quasi, *self.sensitive, *self.identifier, *self.plain, self.person}
+        named = {*self.quasi, *self.sensitive, *self.identifier, *self.plain, self.person, self.group}
         return [name for name in names if name not in named]
 
     def left_out(self, names: Sequence[str]) -> list[str]:
         """The columns among ``names`` that are not released."""
         others = self.without_role(names) if self.others == "drop" else ()
-        left_out = {*self.identifier, *others, None if self.pseudonym else self.person}
+        left_out = {*self.identifier, *others, None if self.pseudonym else self.person, self.group}
         return [name for name in names if name in left_out]
 
     @classmethod

@@ -641,6 +641,22 @@ class RecipeSettings:
             label="Dates that become days since a person's first row (column)",
         ),
     )
+    group: str | None = field(
+        default=None,
+        metadata=setting(
+            "columns",
+            option(
+                "--group",
+                metavar="ID",
+                help="Beside --person: the column that says which household, or other group, the person is "
+                "in. A class has at least as many groups as people are asked for. It is left out.",
+            ),
+            doc="Beside ``person``: the column that says which household, or other group, the person is in. "
+            "Every class then has people of at least as many groups as the goal asks for people. It is left "
+            "out of the release.",
+            label="Column of the household, or other group, that a person is in",
+        ),
+    )
 
 
 def list_settings(group: str | None = None) -> Iterator[DeclaredSetting]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from inspect import getdoc
 
-from shoal.privacy import MODELS
+from shoal.privacy import find_model_kind
 from shoal.report.figures import Report
 from shoal.report.statistics import Evidence
 
@@ -59,13 +59,13 @@ def format_odds(risk: float) -> str:
 
 def explain_model(model: str) -> str:
     """What a privacy model asks for: the first paragraph of its documentation."""
-    return " ".join((getdoc(MODELS[model]) or "").partition("\n\n")[0].split())
+    return " ".join((getdoc(find_model_kind(model)) or "").partition("\n\n")[0].split())
 
 
 def explain_limits(model: str) -> str:
     """What a privacy model does not give: the sentences of its documentation that say so."""
     # Titles of papers may contain full stops, so they are cut off before sentences are split.
-    text = (getdoc(MODELS[model]) or "").partition("References")[0]
+    text = (getdoc(find_model_kind(model)) or "").partition("References")[0]
     sentences = re.split(r"(?<=[.])\s+(?=[A-Z])", " ".join(text.split()))
     return " ".join(sentence for sentence in sentences if _LIMIT.match(sentence))
 

@@ -78,7 +78,8 @@ def _slice_recoded_rows(
 
 def shown_columns(table: Table, run: Run) -> tuple[str, ...]:
     """The columns that a run has released, in the order of the table."""
-    return tuple(name for name in table.names if name not in (*run.recipe.identifier, run.recipe.person))
+    hidden = (*run.recipe.identifier, run.recipe.person, run.recipe.group)
+    return tuple(name for name in table.names if name not in hidden)
 
 
 def slice_frame(frame: pl.DataFrame, start: int, count: int) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from shoal.algorithms import ALGORITHMS
 from shoal.assessment.risks import ProposedColumn
 from shoal.assessment.risks.personal import Role
-from shoal.assessment.risks.roles import choose_person, propose_role
+from shoal.assessment.risks.roles import choose_group, choose_person, propose_role
 from shoal.errors import InputError, RecipeError, ShoalError, quote
 from shoal.privacy import MODELS, Counts, Measures, Model, measure_classes
 from shoal.privacy.people import read_people
@@ -269,7 +269,7 @@ class StudioWorkspace:
     ) -> dict[str, ProposedColumn]:
         """What each column is taken for, and why. May take long."""
         found = [propose_role(source.table, each.alone) for each in profiles.values()]
-        return {each.name: each for each in choose_person(found, source.table.rows)}
+        return {each.name: each for each in choose_group(choose_person(found, source.table.rows))}
 
     def prefill_choices(self, proposals: dict[str, ProposedColumn]) -> None:
         """Choose what is proposed."""

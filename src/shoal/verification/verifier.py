@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from shoal.errors import GoalNotMet, InputError, InternalError, RecipeError, quote, unknown
 from shoal.privacy import (
-    MODELS,
     Achieved,
     Counts,
     Measures,
@@ -31,12 +30,13 @@ from shoal.privacy import (
     fitting_pairs,
     for_columns,
     measure_classes,
+    model_name,
     model_parameters,
     number_distinct_values,
 )
+from shoal.privacy.groups import GroupAnonymity
 from shoal.privacy.labels import build_cover_matrix
 from shoal.privacy.people import count_people, count_people_by_value, has_repeated_people, read_people
-from shoal.support.parameters import name_of
 from shoal.table import Column, ReadOptions, Table, read_table, to_strings
 from shoal.table.frames import use_safe_name
 from shoal.verification.findings import Finding, JudgedRelease, judge_release
@@ -116,9 +116,10 @@ def verify_whole(
     people: Table | None = None,
     accept: Mapping[str, str] = _NOTHING_ACCEPTED,
     person: NDArray[np.int64] | None = None,
+    group: NDArray[np.int64] | None = None,
 ) -> Verification:
     """Check a table against models, and find what all its columns give away together."""
-    found = verify_table(table, quasi, sensitive, models, columns, people, person)
+    found = verify_table(table, quasi, sensitive, models, columns, people, person, group)
     judged = JudgedRelease(table.frame, quasi, sensitive, models, columns, person=person)
     return replace(found, findings=judge_release(judged, accept))
 
@@ -151,6 +152,7 @@ def verify_table(
     columns: Mapping[str, Column] = _NOTHING_KNOWN,
     people: Table | None = None,
     person: NDArray[np.int64] | None = None,
+    group: NDArray[np.int64] | None = None,
 ) -> Verification:
     """Check a table that has been read.
 
@@ -160,10 +162,14 @@ def verify_table(
         The population, if a model compares with one.
     person : int64[rows], optional
         The person of each row, if people are to be counted instead of rows.
+    group : int64[rows], optional
+        The group of each row's person, if every class must have as many groups as it must have people.
     """
     if not models:
         raise RecipeError("no privacy goal: say what must hold, for example k = 5")
-    counts = count_classes(table, quasi, sensitive, columns, people, person)
+    if group is not None:
+        models = (*models, GroupAnonymity.from_goal(models))
+    counts = count_classes(table, quasi, sensitive, columns, people, person, group)
     found = judge_counts(counts, sensitive, models)
     if person is None or not counts.counts_people:
         return found
@@ -189,11 +195,13 @@ def count_classes(
     columns: Mapping[str, Column] = _NOTHING_KNOWN,
     people: Table | None = None,
     person: NDArray[np.int64] | None = None,
+    group: NDArray[np.int64] | None = None,
 ) -> Counts:
     """Group rows with equal quasi-identifiers; count the rows and the sensitive values of each group.
 
     And, of ``people``, those who could be rows of the group. Where ``person`` says whose row each is, and
-    somebody has several, people are counted instead, as `shoal.privacy.people` defines.
+    somebody has several, people are counted instead, as `shoal.privacy.people` defines; and where ``group``
+    says to which group that person belongs, groups beside them.
 
     Quasi-identifiers count as written. All kinds of missing sensitive values (a marker, an empty
     text, NaN) are one, because to a reader they are.
@@ -202,7 +210,7 @@ def count_classes(
     # Sizes are counted from written cells, never from codes of the search.
     class_of = row_classes(table, quasi)
     known = {name: columns.get(name, Column(name)) for name in (*quasi, *sensitive)}
-    if person is not None and has_repeated_people(person):
+    if person is not None and (group is not None or has_repeated_people(person)):
         if people is not None:
             raise RecipeError(
                 "models that compare with a population count rows, and some people have several: take others"
@@ -214,6 +222,7 @@ def count_classes(
                 for name in sensitive
             },
             rows_of=np.bincount(class_of),
+            groups=None if group is None else count_people(class_of, group),
         )
     return Counts(
         np.bincount(class_of),
@@ -266,9 +275,10 @@ def describe_violating_classes(
     columns: Mapping[str, Column] = _NOTHING_KNOWN,
     people: Table | None = None,
     person: NDArray[np.int64] | None = None,
+    group: NDArray[np.int64] | None = None,
 ) -> str:
     """The classes that violate a model, in words: how many there are, and the smallest of them."""
-    counts = count_classes(table, quasi, sensitive, columns, people, person)
+    counts = count_classes(table, quasi, sensitive, columns, people, person, group)
     (bad,) = np.nonzero(~model.holds(counts))
     # The smallest class is the easiest to understand as an example.
     worst = int(bad[np.argmin(counts.size[bad])])
@@ -398,7 +408,7 @@ def _number_sensitive_values(series: pl.Series, column: Column) -> tuple[NDArray
 def judge_model(model: Model, counts: Counts) -> Verdict:
     """What becomes of one model."""
     return Verdict(
-        name_of(MODELS, model),
+        model_name(model),
         model_parameters(model),
         model.achieved(counts),
         bool(model.holds(counts).all()),

@@ -62,6 +62,7 @@ def full(tmp_path):
         knows="2",
         align="visit",
         relative="visit",
+        group="house hold",
     )
 
 

@@ -96,6 +96,19 @@ def test_everything_is_there():
     assert all(warning in told for warning in made.report.warnings)
 
 
+def test_known_rows_of_people_are_drawn_before_and_after():
+    whose = PEOPLE.with_columns(who=pl.Series([i // 3 for i in range(12)]))
+    settings = {"person": "who", "k": 2, "algorithm": "mondrian"}
+    text = drawn(release(whose, **settings))
+    told = " ".join(" ".join(parsed(text).text).split())
+    assert "People who are found by rows that somebody knows" in told
+    assert "known unique before after fewer than 5 people before after 1 row 100 % 0 %" in told
+    assert "each known row can only be looked for by itself" in told
+    assert "estimated from 4 people drawn at random" in told
+    assert 'aria-label="People who are unique by known rows, before and after"' in text
+    assert "People who are found" not in drawn(release())
+
+
 def test_rows_that_still_stand_alone_are_not_kept_quiet_about():
     people = pl.DataFrame({"age": [20, 20, 20, 20, 90], "sex": ["f"] * 5, "illness": ["flu"] * 5})
     made = release(people, k=None, models=["uniqueness(share=0.5)"], identifier=[], algorithm="mondrian")

@@ -128,6 +128,29 @@ def test_attacks_with_and_without_people_held_back(done):
     assert {each["grade"] for each in compared["attacks"]} <= {"unknown", "none", "small", "clear", "serious"}
 
 
+def test_people_with_several_rows(tmp_path):
+    frame = PEOPLE.with_columns(name=pl.Series([f"p{i // 2}" for i in range(12)]))
+    frame.write_csv(tmp_path / "people.csv")
+    settings = {"quasi": QUASI, "sensitive": ("illness",), "person": "name", "models": (KAnonymity(2),)}
+    recipe = Recipe(**settings, input="people.csv", output="people-released.csv")
+    (tmp_path / RECIPE).write_text(recipe.to_toml(), "utf-8")
+    release = run_in_memory(Recipe.from_toml(tmp_path / RECIPE))
+    release.write(tmp_path / "people-released.parquet")
+    found = build_figures(release)["explore"]["known_rows"]
+    assert "2 rows" in found["chart"]
+    assert any("looked for by itself" in sentence for sentence in found["words"])
+    for held_back in (0.0, 0.34):
+        told = attack_release(tmp_path, held_back, 10)
+        names = [each["name"] for each in told["attacks"]]
+        assert names[:2] == ["1 row known", "2 rows known"]
+        assert told["combinations"] is None
+        assert {each["rate"]["successes"] for each in told["attacks"][:2]} == {0}
+
+
+def test_without_people_there_is_no_curve_of_known_rows(done):
+    assert done[0].figures["explore"]["known_rows"] is None
+
+
 @pytest.mark.parametrize("rows", [600, 3])
 def test_of_a_private_sample_nothing_is_shown_but_the_release(rows, tmp_path):
     people = pl.DataFrame({"age": [20 + i % 2 for i in range(rows)], "town": ["Bonn"] * rows})

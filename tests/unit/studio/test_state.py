@@ -220,19 +220,21 @@ def test_what_was_counted_for_another_table_is_not_used(workspace):
 
 
 def test_the_form_of_settings_comes_from_their_table():
-    made = list_setting_fields({"loss": ["ncp", "entropy"]})
+    made = list_setting_fields({"loss": ["ncp", "entropy"], "group": ["home"]})
     assert [(dial.name, dial.kind) for _, dial in made] == [
         ("loss", "choice"),
         ("missing", "choice"),
         ("render", "choice"),
         ("row_order", "choice"),
         ("others", "choice"),
+        ("group", "choice"),
         ("seed", "whole"),
         ("safe_csv", "switch"),
     ]
     shown = {each.name: name_choices(each, dial) for each, dial in made}
     assert shown["loss"] == {"ncp": "ncp", "entropy": "entropy"}
     assert shown["others"] == {"": "are an error", "drop": "are left out", "keep": "are kept as they are"}
+    assert shown["group"] == {"": "not set", "home": "home"}
     assert list(shown["missing"]) == ["category", "drop", "error"]
     dials = {dial.name: dial for _, dial in made}
     assert convert_input(dials["others"], "") is None

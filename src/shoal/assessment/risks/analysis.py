@@ -153,6 +153,7 @@ def risk(
     person: str | None = None,
     k: int = SMALL,
     seed: int = 0,
+    group: str | None = None,
 ) -> Risk:
     """How re-identifiable the rows of a table are, raw or released.
 
@@ -182,6 +183,9 @@ def risk(
         Groups of fewer people are counted there.
     seed : int
         People are drawn by it where not all of them can be looked at.
+    group : str, optional
+        Beside ``person``, the column that says which group, such as a household, the person is in:
+        ``people_risk`` then says what a known row of one member tells about the others.
 
     Examples
     --------
@@ -196,7 +200,7 @@ def risk(
     options = options or ReadOptions()
     if isinstance(quasi, str) or isinstance(sensitive, str) or isinstance(identifier, str):
         raise RecipeError("quasi, sensitive and identifier are lists of column names, not one text")
-    names = (*(quasi or ()), *sensitive, *(() if person is None else (person,)))
+    names = (*(quasi or ()), *sensitive, *(name for name in (person, group) if name is not None))
     # What is not counted may hold anything.
     table = read_table(source, options, left_out=lambda every: [name for name in every if name not in names])
     question = RiskQuestion(
@@ -211,6 +215,7 @@ def risk(
         person,
         k,
         seed,
+        group,
     )
     return analyze_risk(table, question, options, on_progress or silent)
 
@@ -230,8 +235,11 @@ class RiskQuestion:
     person: str | None = None
     k: int = SMALL
     seed: int = 0
+    group: str | None = None
 
     def __post_init__(self) -> None:
+        if self.group is not None and self.person is None:
+            raise RecipeError(f"the group '{self.group}' is one of people: name the person as well")
         check_small(self.k)
         if self.person is not None and (self.population is not None or self.fraction is not None):
             raise RecipeError("a population is compared with rows, not with people: give it or the person")
@@ -247,7 +255,8 @@ def analyze_risk(
     table: Table, question: RiskQuestion, options: ReadOptions, on_progress: Progress = silent
 ) -> Risk:
     """`risk` for a table that has been read."""
-    for name in (*question.identifier, *(() if question.person is None else (question.person,))):
+    owners = [name for name in (question.person, question.group) if name is not None]
+    for name in (*question.identifier, *owners):
         if name not in table.names:
             raise InputError(f"{table.origin}: {unknown('column', name, table.names)}")
     table.check_single_values((*question.quasi, *question.sensitive))
@@ -261,7 +270,7 @@ def analyze_risk(
     size = counts.size
     by_class = _measure_risks(counts, question)
     # Identifiers do not count: they are left out before the table is given away.
-    hidden = {*question.identifier, question.person, *table.flattened}
+    hidden = {*question.identifier, *owners, *table.flattened}
     left = [name for name in table.names if name not in hidden]
     sets = measure_column_sets(table, left, largest=question.largest, on_progress=on_progress)
     columns = [propose_role(table, each) for each in sets.columns]
@@ -295,7 +304,7 @@ def analyze_risk(
         people=np.unique(person).size if person is not None and counts.counts_people else None,
         people_risk=None
         if person is None
-        else measure_people_risk(table, quasi, person, question.k, question.seed),
+        else measure_people_risk(table, quasi, person, question.k, question.seed, question.group),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.privacy.groups import GroupRisk, measure_group_risk, number_groups
 from shoal.privacy.known_rows import SMALL, KnownRows, PersonalRows, measure_known_rows
 from shoal.privacy.people import number_units
 from shoal.support.rates import CONFIDENCE
@@ -64,6 +65,8 @@ class PeopleRisk:
     otherwise: tuple[KnownOtherwise, ...]
     """What the static columns tell, and the number of rows."""
     by_rows: tuple[PeopleWithRows, ...]
+    group: GroupRisk | None = None
+    """What a known row of one member of a group tells about the others, where groups are named."""
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
@@ -77,15 +80,21 @@ class PeopleRisk:
             "known_rows": [each.to_dict() for each in self.curve],
             "known_otherwise": [asdict(each) for each in self.otherwise],
             "by_number_of_rows": [asdict(each) for each in self.by_rows],
+            **({} if self.group is None else {"group": self.group.to_dict()}),
         }
 
 
 def measure_people_risk(
-    table: Table, quasi: Sequence[str], person: Ints, k: int = SMALL, seed: int = 0
+    table: Table,
+    quasi: Sequence[str],
+    person: Ints,
+    k: int = SMALL,
+    seed: int = 0,
+    group: str | None = None,
 ) -> PeopleRisk:
-    """Count what can be known of people, given the person of each row."""
-    who = np.unique(person, return_inverse=True)[1].astype(np.int64)
-    rows = PersonalRows.from_rows(row_classes(table, quasi), who)
+    """Count what can be known of people, given the person of each row; ``group`` is a column."""
+    who, kind = np.unique(person, return_inverse=True)[1].astype(np.int64), row_classes(table, quasi)
+    rows = PersonalRows.from_rows(kind, who)
     static = find_static_columns(table, quasi, who)
     return PeopleRisk(
         rows.people,
@@ -96,6 +105,7 @@ def measure_people_risk(
         measure_known_rows(rows, k, seed),
         tuple(_list_known_otherwise(table, static, who, rows, k)),
         tuple(_list_by_number_of_rows(rows)),
+        None if group is None else measure_group_risk(kind, who, number_groups(who, table.column(group))[0]),
     )
 
 

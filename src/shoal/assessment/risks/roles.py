@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -26,6 +27,14 @@ _NUMBERS = (
     "user name",
     "number",
 )  # kinds that may say whose row it is
+GROUP = "household or family"
+"""The kind of a column that says which group of people a person is in."""
+_HOUSEHOLD = re.compile(
+    r"(?:household|house hold|hh|family|fam|haushalts?|familien?|foyer|menage|famille|hogar|familia)"
+    r" ?(?:id|ids|no|nr|num|number|nummer|key|code|identifier)"
+    r"|(?:id|numero|num|no) (?:de |du |d )?(?:la )?(?:foyer|menage|famille|hogar|familia|household|family)"
+    r"|householdid|hhid|famid"
+)
 _LONG = 40  # mean length of free text
 
 
@@ -161,6 +170,22 @@ def choose_person(columns: Sequence[ProposedColumn], rows: int) -> tuple[Propose
     # Of several, such as a household and a person, the one with the most values tells the most people apart.
     found = max(repeating, key=lambda each: each.values, default=None)
     return tuple(_make_person(each, rows) if each is found else each for each in columns)
+
+
+def choose_group(columns: Sequence[ProposedColumn]) -> tuple[ProposedColumn, ...]:
+    """The columns, with the number of a household left out, and counted by, where there is a person."""
+    people = max((each.values for each in columns if each.role == "person"), default=0)
+    named = [each for each in columns if _HOUSEHOLD.fullmatch(simplify_name(each.name))]
+    found = next((each for each in named if each.role != "person" and 1 < each.values <= people), None)
+    return tuple(_make_group(each) if each is found else each for each in columns)
+
+
+def _make_group(column: ProposedColumn) -> ProposedColumn:
+    why = (
+        f"{GROUP}, by its name: {column.values:,} values. A class needs people of several, so they are "
+        "counted, and it is left out"
+    )
+    return replace(column, role="identifier", why=why, sure=True, kind=GROUP)
 
 
 def _may_be_person(column: ProposedColumn) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import tomli_w
 
 from shoal.assessment.risks.personal import Role
-from shoal.assessment.risks.roles import ProposedColumn, choose_person, propose_role
+from shoal.assessment.risks.roles import GROUP, ProposedColumn, choose_group, choose_person, propose_role
 from shoal.assessment.risks.subsets import (
     TELLING,
     ColumnSet,
@@ -166,7 +166,7 @@ def suggest(
 def suggest_for_table(table: Table, options: ReadOptions, on_progress: Progress = silent) -> Suggestion:
     """`suggest` for a table that has been read."""
     alone = measure_column_sets(table, table.names, largest=1).columns
-    columns = choose_person([propose_role(table, each) for each in alone], table.rows)
+    columns = choose_group(choose_person([propose_role(table, each) for each in alone], table.rows))
     open_columns = [column.name for column in columns if column.role not in ("identifier", "person")]
     # Sets of what may be released; a table of nothing but identifiers is looked at as it is.
     sets = measure_column_sets(table, open_columns or table.names, largest=_LINE, on_progress=on_progress)
@@ -199,6 +199,7 @@ def _build_recipe(table: Table, columns: tuple[ProposedColumn, ...], options: Re
         identifier=roles["identifier"],
         plain=roles["plain"],
         person=next((each.name for each in columns if each.role == "person"), None),
+        group=next((each.name for each in columns if each.kind == GROUP), None),
         models=_choose_goal(table, columns),
         input=None if path is None else str(path),
         output=None if path is None else _name_release(path),
@@ -209,7 +210,7 @@ def _build_recipe(table: Table, columns: tuple[ProposedColumn, ...], options: Re
 
 def _choose_goal(table: Table, columns: tuple[ProposedColumn, ...]) -> tuple[Model, ...]:
     """Classes of five, and two values of what is sensitive; less where the table is too small for that."""
-    people = [each.values for each in columns if each.role == "person"]
+    people = [each.values for each in columns if each.role == "person" or each.kind == GROUP]
     k = min([_K, table.rows, *people])
     # A column of one value cannot have two of them in a class.
     diverse = [DistinctL(_L, each.name) for each in columns if each.role == "sensitive" and each.values >= _L]
@@ -329,8 +330,8 @@ def _add_reasons(suggestion: Suggestion, toml: str) -> Iterator[str]:
         if line.endswith("= [") or line == "]":
             inside = line.removesuffix(" = [") in ROLES
         reason = why.get(line.strip().removesuffix(",")) if inside else None
-        if line.startswith("person = "):
-            reason = why.get(line.removeprefix("person = "))
+        for owner in ("person = ", "group = "):
+            reason = why.get(line.removeprefix(owner)) if line.startswith(owner) else reason
         yield line if reason is None else f"{line}  # {_on_one_line(reason)}"
 
 

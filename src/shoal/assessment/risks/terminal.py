@@ -154,7 +154,8 @@ def draw_people_risk(found: PeopleRisk) -> Group:
             f"lines with an interval are estimated: {drawn[0]:,} people drawn by seed {found.seed}, and one "
             "choice of rows of each"
         )
-    return Group(table, *(Text(note, "dim") for note in notes), *_draw_by_number_of_rows(found))
+    parts = (*_draw_by_number_of_rows(found), *_draw_group_risk(found))
+    return Group(table, *(Text(note, "dim") for note in notes), *parts)
 
 
 def _draw_by_number_of_rows(found: PeopleRisk) -> Iterator[RenderableType]:
@@ -170,6 +171,18 @@ def _draw_by_number_of_rows(found: PeopleRisk) -> Iterator[RenderableType]:
         table.add_row(f"{many} {unit}", f"{each.people:,}", *shares)
     yield Text()
     yield table
+
+
+def _draw_group_risk(found: PeopleRisk) -> Iterator[Text]:
+    group = found.group
+    if group is None:
+        return
+    yield Text()
+    yield Text(
+        f"{group.groups:,} groups; {group.people:,} people have others of their group in the table. Whoever "
+        "knows a row of one of them finds the group, and with it the others, for certain in "
+        f"{format_percent(group.certain)} of the cases, and by guessing in {format_percent(group.guess)}."
+    )
 
 
 def _draw_class_sizes(found: Risk) -> Table:

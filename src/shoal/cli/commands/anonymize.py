@@ -100,7 +100,8 @@ def anonymize(
             whole = not on_cluster and fitting.memory is None
 
             def roles_in(table: Table) -> dict[str, tuple[str, ...]]:
-                return a.roles_of(table, roles, quasi, sensitive, identifier, plain, person=draft.person)
+                named = (roles, quasi, sensitive, identifier, plain)
+                return a.roles_of(table, *named, person=draft.person, group=draft.group)
 
             table, source = a.open_table(input, draft, whole, roles_in)
             seconds = perf_counter() - begin

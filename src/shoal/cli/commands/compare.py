@@ -28,6 +28,7 @@ def compare(
     sensitive: o.Sensitive = None,
     identifier: o.Identifier = None,
     person: o.Person = None,
+    group: o.Group = None,
     plain: o.Plain = None,
     roles: o.Roles = None,
     types: o.Types = None,
@@ -93,10 +94,11 @@ def compare(
         seed=seed,
         others="keep",  # nothing is released
         person=person,
+        group=group,
     )
     Comparison(draft, tried)  # what can be refused without the table is refused before it is read
     table = read_table(input, draft.reading)
-    role = a.roles_of(table, roles, quasi, sensitive, identifier, plain, person=person)
+    role = a.roles_of(table, roles, quasi, sensitive, identifier, plain, person=person, group=group)
     base = replace(
         draft,
         quasi=role["quasi"],

@@ -27,6 +27,7 @@ def risk(
     sensitive: o.Sensitive = None,
     identifier: o.Identifier = None,
     person: o.Person = None,
+    group: o.Group = None,
     roles: o.Roles = None,
     type: o.Type = None,
     order: o.Order = None,
@@ -112,13 +113,21 @@ def risk(
         check_writable(output, [path for path in (input, population) if path])
     limits = check_thresholds(threshold if threshold else THRESHOLDS)
     RiskQuestion(
-        (), population=population, fraction=sampling_fraction, largest=largest, person=person, k=k
+        (),
+        population=population,
+        fraction=sampling_fraction,
+        largest=largest,
+        person=person,
+        k=k,
+        group=group,
     )  # refused before reading
     reading = a.reading_options(delimiter, encoding, no_header, na)
     with progress(quiet) as on_progress:
         on_progress("read", 0.0)
         table = read_table(input, reading, left_out=leave_everything_out)
-        role = a.roles_of(table, roles, quasi, sensitive, identifier, None, needed=False, person=person)
+        role = a.roles_of(
+            table, roles, quasi, sensitive, identifier, None, needed=False, person=person, group=group
+        )
         known = known_columns(
             (*role["quasi"], *role["sensitive"]),
             a.trees_of(table, hierarchies),
@@ -137,6 +146,7 @@ def risk(
             person,
             k,
             seed,
+            group,
         )
         found = analyze_risk(table, question, reading, on_progress)
         if output:

@@ -29,6 +29,7 @@ def verify(
     sensitive: o.Sensitive = None,
     person: o.Person = None,
     knows: o.Knows = None,
+    group: o.Group = None,
     roles: o.Roles = None,
     recipe: Annotated[
         Path | None,
@@ -82,7 +83,7 @@ def verify(
     known = None if recipe is None else Recipe.from_toml(recipe)
     if audit is not None:
         known = audit.recipe
-    if known is not None and (quasi or sensitive or person or knows or roles):
+    if known is not None and (quasi or sensitive or person or knows or group or roles):
         given = "--recipe" if audit is None else "--report"
         raise RecipeError(
             f"give roles by {given} or by --quasi, --sensitive, --person, --knows and --roles, not both"
@@ -97,13 +98,14 @@ def verify(
         found = judge(table, recipe=known)
     else:
         table = read_table(release, options, may_be_empty=may_release_nothing(models))
-        role = a.roles_of(table, roles, quasi, sensitive, None, None, person=person)
+        role = a.roles_of(table, roles, quasi, sensitive, None, None, person=person, group=group)
         found = judge(
             table,
             quasi=role["quasi"],
             sensitive=role["sensitive"],
             person=person,
             knows=knows,
+            group=group,
             hierarchies=a.trees_of(table, hierarchies),
             types=a.types_of(table, None, type),
             orders=a.orders_of(order),

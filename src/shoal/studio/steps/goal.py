@@ -349,7 +349,9 @@ def _draw_other_settings(page: Page) -> None:
     def change_setting(name: str, value: Any) -> None:
         _store_goal(page, page.workspace.goal.change_form(**{name: value}))
 
-    draw_settings(goal.form, change_setting, {"loss": list(LOSSES), "knows": list(_KNOWS)})
+    # A group is left out as identifiers are, so that it is one of them.
+    known = {"loss": list(LOSSES), "knows": list(_KNOWS), "group": page.workspace.of_role("identifier")}
+    draw_settings(goal.form, change_setting, known)
     theme.text("How much each column matters", "small strong")
     with theme.box("dials"):
         for name in page.workspace.of_role("quasi"):

@@ -93,6 +93,8 @@ def _list_unusual_settings(recipe: Recipe) -> Iterator[str]:
         yield f"left out: {', '.join(recipe.identifier)}"
     if recipe.person is not None:
         yield f"people counted by: {recipe.person}"
+    if recipe.group is not None:
+        yield f"groups counted by: {recipe.group}"
 
 
 def _start_run(page: Page) -> None:

@@ -210,3 +210,23 @@ def test_json_has_everything():
 def test_whose_row_it_is(columns, person):
     frame = pl.DataFrame({**columns, "age": [20 + i % 50 for i in range(4000)]})
     assert shoal.suggest(frame).person == person
+
+
+@pytest.mark.parametrize("name", ["household_id", "HouseholdID", "hh_id", "family number", "Haushalts-Nr"])
+def test_households_are_counted_beside_people(name):
+    frame = pl.DataFrame(
+        {
+            "patient_id": [f"P{i // 4}" for i in range(4000)],
+            name: [f"H{i // 12}" for i in range(4000)],
+            "age": [20 + i % 50 for i in range(4000)],
+        }
+    )
+    found = shoal.suggest(frame)
+    assert (found.recipe.person, found.recipe.group, found.recipe.identifier) == ("patient_id", name, (name,))
+    assert "--group" in found.command
+    assert any(
+        line.startswith("group = ") and "household or family" in line for line in found.to_toml().split("\n")
+    )
+    # without a person nobody is in a household, and a part of a name is no household
+    assert shoal.suggest(frame.drop("patient_id")).recipe.group is None
+    assert shoal.suggest(frame.rename({name: "household_income"})).recipe.group is None
