@@ -157,10 +157,12 @@ def _search_by_merging(
 def _list_ways(problem: Problem, goal: LinkedGoal) -> list[MergingWay]:
     assert problem.person is not None
     k, people = count_least_people(problem), int(problem.person.max()) + 1
-    sizes = [k * factor for factor in _FACTORS if factor == 1 or k * factor <= people]
+    sizes = [k * factor for factor in _FACTORS if k * factor < people]
+    # One class of everybody keeps the promise if any does.
+    sizes = [*sizes, people] if goal.static else [people]
     return [
         MergingWay(size, k * start, leaves)
-        for size in (sizes if goal.static else [k])
+        for size in sizes
         for start in _STARTS
         # Where rows may be left out, it need not be better to do so.
         for leaves in ((False, True) if problem.suppress > 0 else (False,))
