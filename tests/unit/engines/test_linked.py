@@ -136,8 +136,8 @@ def test_a_static_column_that_varies_for_some_is_named():
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ({"l": 2}, "distinct-l cannot be kept in a release with pseudonyms"),
-        ({"t": 0.2}, "t cannot be kept in a release with pseudonyms"),
+        ({"l": 2}, "distinct-l can be kept with pseudonyms only if knows is 'all', not 1"),
+        ({"t": 0.2, "knows": 2}, "t can be kept with pseudonyms only if knows is 'all', not 2"),
         ({"models": ["uniqueness(share=0.1)"], "knows": 2}, "uniqueness is about classes"),
         ({"render": "set"}, "render is 'label' or 'interval', not 'set'"),
         ({"algorithm": "datafly"}, "datafly makes no release with pseudonyms"),
