@@ -2,11 +2,12 @@
 
 import csv
 from collections import Counter, defaultdict
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import polars as pl
 import pytest
+from tests.cases import thin_out
 from tests.contract.test_contract import ALGORITHM_LINES, JOBS, SIZES, mixed
 from tests.contract.test_people import PEOPLE_CASES
 
@@ -62,12 +63,11 @@ def count_fewest(written, knows):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("knows", KNOWS)
-@pytest.mark.parametrize("algorithm", LINKING, ids=lambda case: case.text)
+@pytest.mark.parametrize(("algorithm", "knows"), thin_out(product([case.text for case in LINKING], KNOWS), 5))
 def test_every_choice_of_rows_leads_to_k_people(algorithm, knows, tmp_path):
     table = visits(45, 7)
     suppress = {} if knows == 1 else {"suppress": 0.35}
-    asked = settings_of(key=tmp_path / "key", algorithm=algorithm.text, knows=knows, **suppress)
+    asked = settings_of(key=tmp_path / "key", algorithm=algorithm, knows=knows, **suppress)
     release = anonymize(table, output=tmp_path / "out.csv", **asked)
     written = read(tmp_path / "out.csv")
     fewest, people = count_fewest(written, knows)
@@ -103,8 +103,11 @@ def list_groups(written):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", PEOPLE_CASES, ids=lambda case: "+".join(case.models))
-@pytest.mark.parametrize("algorithm", ["auto", "mondrian"])
+@pytest.mark.parametrize(
+    ("algorithm", "model"),
+    thin_out([(algorithm, case) for algorithm in ("auto", "mondrian") for case in PEOPLE_CASES], 3),
+    ids=lambda each: each if isinstance(each, str) else "+".join(each.models),
+)
 def test_sensitive_values_of_whole_histories(algorithm, model, tmp_path):
     table = visits(60, 11).filter(pl.col("id").str.strip_chars().str.to_lowercase() != "p0")
     asked = settings_of(key=tmp_path / "key", algorithm=algorithm, knows="all", models=model.models)
