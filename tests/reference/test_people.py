@@ -1,7 +1,7 @@
 """People who were asked year after year: every class has k of them, counted by plain Python over the file."""
 
 import csv
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import combinations
 from pathlib import Path
 
@@ -122,3 +122,65 @@ def check_curves(frame, recipe):
         assert after.rate.successes == 0
     shares = [(each.rate.share, each.control.share) for each in found.before]
     assert f"| {' | '.join(f'{100 * one:.1f} %, {100 * two:.1f} %' for one, two in shares)} |" in PAGE
+
+
+@pytest.fixture(scope="module")
+def histories(shared_data, tmp_path_factory):
+    """The same with the year, and without the numbers of rows."""
+    path = tmp_path_factory.mktemp("histories") / "histories.csv"
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, ["id", "year", *QUASI])
+        writer.writeheader()
+        for row in read(shared_data / "people" / "rwm5yr.csv"):
+            known = {name: row[name] for name in ("id", "year", *QUASI)}
+            writer.writerow({**known, "hhninc": f"{float(row['hhninc']):.1f}"})
+    return path
+
+
+def count_linked(release, knows):
+    """The fewest people who have any choice of rows that somebody has, and the number of people."""
+    mine = defaultdict(list)
+    for row in read(release):
+        mine[row["id"]].append(tuple(row[name] for name in QUASI))
+    if knows == "all":
+        return min(Counter(tuple(sorted(rows)) for rows in mine.values()).values()), len(mine)
+    found = Counter()
+    for rows in mine.values():
+        for size in range(1, knows + 1):
+            found.update({tuple(sorted(choice)) for choice in combinations(rows, size)})
+    return min(found.values()), len(mine)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("knows", "most"), [(1, 0.0070), ("all", 0.0800), pytest.param(2, 0.0800, marks=pytest.mark.exhaustive)]
+)
+def test_linked_rows_of_everybody(histories, tmp_path, knows, most):
+    asked = {"quasi": QUASI, "person": "id", "identifier": ["year"], "align": "year", "k": 5}
+    linked = {"pseudonym": True, "key_file": tmp_path / "key", "knows": knows}
+    release = shoal.anonymize(histories, output=tmp_path / "release.csv", **asked, **linked)
+    assert release.report.ncp <= most
+    assert (release.report.people, release.report.suppressed_rows) == (6_127, 0)
+    fewest, people = count_linked(tmp_path / "release.csv", knows)
+    assert fewest == release.report.smallest_class >= 5
+    assert people == 6_127
+    assert f"{100 * release.report.ncp:.2f} %" in PAGE
+
+
+@pytest.mark.slow
+def test_whole_histories_of_those_with_five_rows(histories, tmp_path):
+    rows = read(histories)
+    five = Counter(row["id"] for row in rows)
+    with (tmp_path / "five.csv").open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(row for row in rows if five[row["id"]] == 5)
+    asked = {"quasi": QUASI, "person": "id", "identifier": ["year"], "align": "year", "k": 5}
+    linked = {"pseudonym": True, "key_file": tmp_path / "key", "knows": "all"}
+    release = shoal.anonymize(tmp_path / "five.csv", output=tmp_path / "release.csv", **asked, **linked)
+    # Widths by the ranges of these people, which are narrower than those of all: so the loss is higher.
+    assert release.report.ncp <= 0.0800
+    fewest, people = count_linked(tmp_path / "release.csv", "all")
+    assert fewest >= 5
+    assert people == 1_600
+    assert f"{100 * release.report.ncp:.2f} %" in PAGE

@@ -22,7 +22,8 @@ def choose_source(recipe: Recipe, source: object) -> object:
 def list_inputs(recipe: Recipe, source: object = None) -> list[Path]:
     """The files that a run of ``recipe`` on ``source`` reads and must not overwrite."""
     people = population_of(recipe.models)
-    named = (recipe.input, _find_path(source), None if people is None else people.path)
+    # The key of pseudonyms is one of them: nobody could make the same ones again without it.
+    named = (recipe.input, _find_path(source), None if people is None else people.path, recipe.key_file)
     tables = [Path(path) for path in named if path is not None]
     return [*tables, *(file for text in recipe.hierarchies for file in hierarchy_files(text))]
 

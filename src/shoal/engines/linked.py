@@ -71,7 +71,7 @@ def describe_links(recipe: Recipe, subject: PreparedTable, rows: Rows) -> Iterat
         f"{rows.max():,}"
     )
     if gone := np.unique(subject.person).size - rows.size:
-        yield f"all rows of {gone:,} people were left out"
+        yield f"all rows of {'one person' if gone == 1 else f'{gone:,} people'} were left out"
     yield (
         f"the same in all rows of every person: {', '.join(static) or 'none'}; not so: "
         f"{', '.join(events) or 'none'}"
@@ -109,7 +109,9 @@ def verify_pseudonyms(
     if missing or np.unique(told).size != np.unique(true).size or _count_pairs(told, true) != told.max() + 1:
         raise InternalError("the pseudonyms in the release do not tell the people apart as the ids do")
     linked = LinkedRows(told, recipe.known_rows, tuple(static))
-    return verify_linked(released, recipe.quasi, recipe.sensitive, recipe.models, linked, columns)
+    found = verify_linked(released, recipe.quasi, recipe.sensitive, recipe.models, linked, columns)
+    # Also where everybody was left with one row.
+    return found if person is None else replace(found, people=np.unique(told).size)
 
 
 def _count_pairs(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:

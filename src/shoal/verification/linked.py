@@ -25,6 +25,7 @@ from shoal.verification.outsider import number_cells
 from shoal.verification.verifier import (
     Verification,
     check_columns,
+    count_values_of_people,
     judge_counts,
     row_classes,
     verify_table,
@@ -69,11 +70,41 @@ def verify_linked(
     check_columns(table, quasi, sensitive)
     _check_static_columns(table, linked)
     class_of = row_classes(table, quasi)
-    counts = count_linked_people(class_of, linked, max(model.least_size() for model in models))
-    found = judge_counts(counts, sensitive, models)
-    return replace(
-        found, rows=table.rows, classes=_count_classes(class_of, linked), people=np.unique(linked.person).size
-    )
+    if linked.knows is None:
+        found = _judge_histories(table, sensitive, models, linked, columns, class_of)
+    else:
+        counts = count_linked_people(class_of, linked, max(model.least_size() for model in models))
+        found = replace(judge_counts(counts, (), models), rows=table.rows, classes=int(class_of.max()) + 1)
+    return replace(found, people=np.unique(linked.person).size)
+
+
+def _judge_histories(
+    table: Table,
+    sensitive: Sequence[str],
+    models: Sequence[Model],
+    linked: LinkedRows,
+    columns: Mapping[str, Column],
+    class_of: NDArray[np.int64],
+) -> Verification:
+    """Judge people with the same released rows by the values that they have in any row.
+
+    And people with an equal row by the values in these rows: who knows a person's rows knows each of them.
+    """
+    person = linked.person
+    counts = count_linked_people(class_of, linked)
+    group = number_histories(class_of, person)[person]
+    by_group, by_row = {}, {}
+    for name in sensitive:
+        known = columns.get(name, Column(name))
+        by_group[name] = count_values_of_people(table.column(name), known, group, person)
+        by_row[name] = count_values_of_people(table.column(name), known, class_of, person)
+    rows = Counts(count_people(class_of, person), by_row, rows_of=np.bincount(class_of))
+    found = judge_counts(replace(counts, sensitive=by_group), sensitive, models)
+    beside = judge_counts(rows, sensitive, models)
+    # The verdict that is worse is the one to tell.
+    pairs = zip(found.models, beside.models, strict=True)
+    worse = tuple(one if not one.holds or other.holds else other for one, other in pairs)
+    return replace(found, holds=found.holds and beside.holds, models=worse)
 
 
 def verify_linked_whole(
@@ -96,11 +127,11 @@ def verify_linked_whole(
 def check_linked_models(models: Sequence[Model], knows: int | None) -> None:
     """Refuse models that nobody can keep, or count, where rows are linked."""
     for model in models:
-        if model.sensitive:
+        if model.sensitive and knows is not None:
             raise RecipeError(
-                f"{name_of(MODELS, model)} cannot be kept in a release with pseudonyms: whoever finds a "
-                "person's row sees the sensitive values of all rows of that person. Leave out the pseudonym, "
-                "or the model"
+                f"{name_of(MODELS, model)} can be kept with pseudonyms only if knows is 'all', not {knows}: "
+                "whoever finds a person's row sees the sensitive values of all rows of that person. Ask for "
+                "knows = all, or leave out the pseudonym or the model"
             )
         if knows is not None and knows > 1 and not isinstance(model, KAnonymity | MaxRisk):
             raise RecipeError(
@@ -197,13 +228,6 @@ def _divide_choices(begun: pl.DataFrame, items: pl.DataFrame) -> list[pl.DataFra
 
 def _renumber(begun: pl.DataFrame) -> pl.DataFrame:
     return begun.with_columns(pl.col("choice").rank("dense").cast(pl.Int64) - 1)
-
-
-def _count_classes(class_of: NDArray[np.int64], linked: LinkedRows) -> int:
-    """The number of different rows or, where all rows are known, of different histories."""
-    if linked.knows is None:
-        return int(number_histories(class_of, linked.person).max()) + 1
-    return int(class_of.max()) + 1
 
 
 def _check_static_columns(table: Table, linked: LinkedRows) -> None:

@@ -218,7 +218,7 @@ def count_classes(
         return Counts(
             count_people(class_of, person),
             {
-                name: _count_people_by_value(table.column(name), known[name], class_of, person)
+                name: count_values_of_people(table.column(name), known[name], class_of, person)
                 for name in sensitive
             },
             rows_of=np.bincount(class_of),
@@ -384,7 +384,7 @@ def _count_sensitive_values(
     return SensitiveCounts.of_rows(class_of, code, scale)
 
 
-def _count_people_by_value(
+def count_values_of_people(
     series: pl.Series, column: Column, class_of: NDArray[np.int64], person: NDArray[np.int64]
 ) -> SensitiveCounts:
     """Count the people of every class who have each sensitive value."""

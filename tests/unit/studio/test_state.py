@@ -220,16 +220,21 @@ def test_what_was_counted_for_another_table_is_not_used(workspace):
 
 
 def test_the_form_of_settings_comes_from_their_table():
-    made = list_setting_fields({"loss": ["ncp", "entropy"], "group": ["home"]})
+    known = {"loss": ["ncp", "entropy"], "knows": ["1", "2", "3", "all"], "group": ["home"]}
+    made = list_setting_fields(known)
     assert [(dial.name, dial.kind) for _, dial in made] == [
         ("loss", "choice"),
         ("missing", "choice"),
+        ("knows", "choice"),
         ("render", "choice"),
         ("row_order", "choice"),
         ("others", "choice"),
         ("group", "choice"),
         ("seed", "whole"),
+        ("key_file", "text"),
+        ("relative", "text"),
         ("safe_csv", "switch"),
+        ("pseudonym", "switch"),
     ]
     shown = {each.name: name_choices(each, dial) for each, dial in made}
     assert shown["loss"] == {"ncp": "ncp", "entropy": "entropy"}

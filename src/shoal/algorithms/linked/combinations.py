@@ -8,7 +8,7 @@ is rare. Whole histories that k people share keep the promise, too; what loses l
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from shoal.algorithms.linked.base import (
 )
 from shoal.algorithms.linked.goal import LinkedGoal
 from shoal.algorithms.linked.histories import search_histories
+from shoal.algorithms.linked.merging import MergedCells, merge_cheapest, renumber_cells
 from shoal.algorithms.linked.rare import find_rare_rows
 from shoal.algorithms.linked.single_rows import choose_sample, find_cells, find_static_classes, list_parts
 from shoal.algorithms.mondrian import Mondrian
@@ -36,7 +37,6 @@ _STARTS = (1, 2, 4)  # cells of so many times k people are tried to begin with
 _SAMPLE = 10_000  # rows on which a size is tried
 _WIDEST = 4096  # cells of a history, rows times columns, up to which whole histories are compared
 _SECONDS_PER_ROW = 40e-6
-_MERGED = 0.25  # share of the cells in rare combinations that are merged before all are counted anew
 
 
 class MergingWay(NamedTuple):
@@ -48,52 +48,6 @@ class MergingWay(NamedTuple):
     """The least number of people in a cell before cells are merged."""
     leaves: bool
     """Whether rows are left out where that costs less than to merge cells."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MergedCells:
-    """Cells of the rows of a static class, which are merged with each other."""
-
-    problem: Problem
-    """The event columns of the rows."""
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    """[cells, columns] the least and the greatest code."""
-    size: NDArray[np.int64]
-    """[cells] number of rows."""
-
-    @classmethod
-    def from_rows(cls, problem: Problem, cell: NDArray[np.int64]) -> MergedCells:
-        """The cells of rows; of those that are left out the cell is -1."""
-        kept = np.flatnonzero(cell >= 0)
-        cells, columns = int(cell.max()) + 1, len(problem.domains)
-        low = np.full((cells, columns), np.iinfo(np.int64).max)
-        high = np.full((cells, columns), -1)
-        for j, codes in enumerate(problem.rows.quasi):
-            np.minimum.at(low[:, j], cell[kept], codes[kept].astype(np.int64))
-            np.maximum.at(high[:, j], cell[kept], codes[kept].astype(np.int64))
-        return cls(problem, low, high, np.bincount(cell[kept], minlength=cells))
-
-    def find_nearest(self, chosen: Rows) -> tuple[Rows, NDArray[np.float64]]:
-        """For each chosen cell, the cell with which it is merged at least cost, and this cost."""
-        own = self._compute_widths(self.low, self.high)
-        wide = np.zeros((chosen.size, self.size.size))
-        for j, domain in enumerate(self.problem.domains):
-            low = np.minimum(self.low[chosen][:, None, j], self.low[None, :, j])
-            high = np.maximum(self.high[chosen][:, None, j], self.high[None, :, j])
-            width = domain.compute_widths(*domain.snap(low.ravel(), high.ravel()))
-            wide += self.problem.weights[j] * width.reshape(wide.shape)
-        cost = self.size[chosen][:, None] * (wide - own[chosen][:, None]) + self.size * (wide - own)
-        cost[np.arange(chosen.size), chosen] = np.inf
-        nearest = cost.argmin(axis=1)
-        return nearest, cost[np.arange(chosen.size), nearest]
-
-    def _compute_widths(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float64]:
-        widths = [
-            domain.compute_widths(*domain.snap(low[:, j], high[:, j]))
-            for j, domain in enumerate(self.problem.domains)
-        ]
-        return np.asarray(sum(self.problem.weights[j] * width for j, width in enumerate(widths)), np.float64)
 
 
 def search_combinations(
@@ -157,10 +111,12 @@ def _search_by_merging(
 def _list_ways(problem: Problem, goal: LinkedGoal) -> list[MergingWay]:
     assert problem.person is not None
     k, people = count_least_people(problem), int(problem.person.max()) + 1
-    sizes = [k * factor for factor in _FACTORS if factor == 1 or k * factor <= people]
+    sizes = [k * factor for factor in _FACTORS if k * factor < people]
+    # One class of everybody keeps the promise if any does.
+    sizes = [*sizes, people] if goal.static else [people]
     return [
         MergingWay(size, k * start, leaves)
-        for size in (sizes if goal.static else [k])
+        for size in sizes
         for start in _STARTS
         # Where rows may be left out, it need not be better to do so.
         for leaves in ((False, True) if problem.suppress > 0 else (False,))
@@ -256,27 +212,6 @@ def merge_rare_cells(
             most -= gone.size
             cell[gone] = -1
         else:
-            cell = _merge_cheapest(cell, chosen, nearest, cost / np.maximum(rows_of, 1))
-        cell = _renumber(cell)
+            cell = merge_cheapest(cell, chosen, nearest, cost / np.maximum(rows_of, 1))
+        cell = renumber_cells(cell)
     return cell
-
-
-def _merge_cheapest(
-    cell: NDArray[np.int64], chosen: Rows, nearest: Rows, cost: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """Merge the cheapest of some cells with the cells nearest to them, each cell once."""
-    number = np.arange(int(cell.max()) + 1)
-    order = np.argsort(cost, kind="stable")
-    taken = np.zeros(number.size, np.bool_)
-    for at in order[: max(1, int(_MERGED * chosen.size))].tolist():
-        one, other = int(chosen[at]), int(nearest[at])
-        if not taken[one] and not taken[other]:
-            number[one] = other
-            taken[one] = taken[other] = True
-    return np.append(number, -1)[cell]
-
-
-def _renumber(cell: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same cells, numbered without gaps; -1 stays -1."""
-    number = np.unique(cell, return_inverse=True)[1]
-    return np.asarray(number - int((cell < 0).any()), np.int64)

@@ -23,6 +23,7 @@ from shoal.algorithms.linked.base import (
     set_budget,
 )
 from shoal.algorithms.linked.goal import LinkedGoal
+from shoal.algorithms.linked.merging import MergedCells, merge_cheapest, renumber_cells
 from shoal.algorithms.linked.realign import realign_rows
 from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
@@ -165,7 +166,37 @@ def _divide_histories(
         if loss >= lost:
             break
         histories, found, lost = moved, classes, loss
+    if any(model.sensitive for model in problem.models):
+        wide = build_wide_problem(problem, goal, histories, k)
+        found = merge_failing_people(problem, wide, histories.released, found)
+        lost = number_classes(wide, Proposal(wide.rows.one_by_one(in_order=True), found.astype(np.int32)))[1]
     return histories, found, lost
+
+
+def merge_failing_people(
+    problem: Problem, wide: Problem, rows: Rows, found: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The class of each person, merged with those nearest until sensitive values are as was asked for.
+
+    The refinement of wide rows knows only how many people a class has. Values count as the verifier counts
+    them: of people with the same rows, in any of them, and of people with an equal row, in these rows.
+    """
+    while True:
+        failing = _find_failing_people(problem, rows, found)
+        if failing.size == 1 or not failing.any():
+            return found
+        chosen = np.flatnonzero(failing)
+        nearest, cost = MergedCells.from_rows(wide, found).find_nearest(chosen)
+        found = renumber_cells(merge_cheapest(found, chosen, nearest, cost))
+
+
+def _find_failing_people(problem: Problem, rows: Rows, found: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which classes of people do not satisfy a model."""
+    classes, length = int(found.max()) + 1, rows.shape[1]
+    in_any = problem.find_sufficient_groups(np.repeat(found, length), rows.ravel(), classes)
+    place = (found[:, None] * length + np.arange(length)).ravel()
+    in_each = problem.find_sufficient_groups(place, rows.ravel(), classes * length)
+    return np.asarray(~in_any | ~in_each.reshape(classes, length).all(axis=1))
 
 
 def _choose_order(problem: Problem, goal: LinkedGoal, lengths: NDArray[np.int64], k: int) -> Rows:
