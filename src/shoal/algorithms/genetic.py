@@ -19,7 +19,7 @@ from shoal.algorithms.exact.evolution import (
     Watch,
     evolve_population,
 )
-from shoal.algorithms.exact.options import TIE, Ints, TableSpace
+from shoal.algorithms.exact.options import Ints, TableSpace
 from shoal.algorithms.mingen import (
     build_cheapest_proposal,
     build_partition_problem,
@@ -112,7 +112,7 @@ class _EvolutionRun:
         history = evolve_population(population, plan, bound, self._make_watch(population, plan, bound))
         picked = enumerate(population.picks[0])
         boxes = [
-            next(coverage.list_boxes(self.space, i, rows[i].cover[at], float(rows[i].cost[at])))
+            next(coverage.list_boxes(self.space, i, rows[i].cover[at], rows[i].amount[at]))
             for i, at in picked
         ]
         return self._describe_result(build_rowwise_proposal(self.table, boxes), history, bound)
@@ -175,7 +175,7 @@ class _EvolutionRun:
 
     def _describe_result(self, proposal: Proposal, history: History, bound: float | None) -> Proposal:
         scale, (best, _) = self.space.scale, history[-1]
-        reached = bound is not None and best <= bound + TIE
+        settled = None if bound is None else self.space.settle_bound(bound, best)
         notes = []
         if self.settings.semantics == "matching" and proposal.cells is None:
             notes.append(
@@ -185,9 +185,8 @@ class _EvolutionRun:
             proposal,
             nodes=self.budget.nodes,
             # Above the bound nothing is proved, neither that it is optimal nor that it is not.
-            optimal=True if reached else None,
-            # Rounding may put the best a little below the bound.
-            lower_bound=None if bound is None else min(bound, best) * scale,
+            optimal=True if settled == best else None,
+            lower_bound=None if settled is None else settled * scale,
             notes=tuple(notes),
             history=tuple((low * scale, mean * scale) for low, mean in history),
         )

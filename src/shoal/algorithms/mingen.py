@@ -202,7 +202,7 @@ def _list_tables(
     """Every way of writing the tables, one box per row."""
     for pick in picks:
         ways = [
-            list(islice(coverage.list_boxes(space, i, rows[i].cover[at], float(rows[i].cost[at])), 1000))
+            list(islice(coverage.list_boxes(space, i, rows[i].cover[at], rows[i].amount[at]), 1000))
             for i, at in enumerate(pick)
         ]
         yield from product(*ways)
