@@ -20,14 +20,14 @@ from shoal.algorithms.exact.evolution import (
     evolve_population,
 )
 from shoal.algorithms.exact.options import Ints, TableSpace
-from shoal.algorithms.mingen import (
+from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
+from shoal.algorithms.small_tables import (
     build_cheapest_proposal,
     build_partition_problem,
     build_rowwise_proposal,
     find_first_classes,
     matching_k,
 )
-from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
 from shoal.codespace.frequency import CodedRows, FrequencyTable
 from shoal.codespace.recoding import Proposal
 from shoal.errors import RecipeError
@@ -95,6 +95,13 @@ class Genetic(Algorithm):
         return run.evolve_by_classes()
 
 
+def evolve_default_classes(
+    problem: Problem, table: FrequencyTable, space: TableSpace, budget: Budget
+) -> Ints:
+    """The classes that the search finds with its default parameters, of the rows of ``table``."""
+    return _EvolutionRun(Genetic(), problem, table, space, budget).evolve_blocks()[0]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _EvolutionRun:
     settings: Genetic
@@ -119,6 +126,13 @@ class _EvolutionRun:
 
     def evolve_by_classes(self) -> Proposal:
         """Evolve Mondrian's classes, block by block."""
+        class_of, history, bound = self.evolve_blocks()
+        return self._describe_result(
+            build_cheapest_proposal(self.table, self.space, class_of), history, bound
+        )
+
+    def evolve_blocks(self) -> tuple[Ints, History, float | None]:
+        """The classes, how they evolved, and a lower bound on their cost."""
         start = find_first_classes(self.problem)
         class_of = np.empty(start.size, np.int64)
         histories, classes = [], 0
@@ -129,15 +143,15 @@ class _EvolutionRun:
             # Blocks share the generations, so that the work does not grow with their number.
             plan = self._make_plan(min(1.0, _BLOCK / start.size) if len(blocks) > 1 else 1.0)
             rules, begin = self._build_rules(rows), np.unique(start[rows], return_inverse=True)[1]
+            starts = begin.astype(np.int64)[None, :]
             population = ClassPopulation(
-                self.space, rules, begin.astype(np.int64), self.settings.population, self.problem.seed, rows
+                self.space, rules, starts, self.settings.population, self.problem.seed, rows
             )
             watch = self._make_watch(population, plan, bound, (number, len(blocks)))
             histories.append(evolve_population(population, plan, -np.inf if bound is None else bound, watch))
             class_of[rows] = population.of[0] + classes
             classes += int(population.of[0].max()) + 1
-        found = build_cheapest_proposal(self.table, self.space, class_of)
-        return self._describe_result(found, _sum_histories(histories), bound)
+        return class_of, _sum_histories(histories), bound
 
     def _make_plan(self, share: float) -> EvolutionPlan:
         generations = max(1, round(self.settings.generations * share))
@@ -155,7 +169,8 @@ class _EvolutionRun:
         doing = "evolving" if blocks == 1 else f"evolving block {number + 1} of {blocks}"
 
         def watch_generation(generation: int, best: float, mean: float) -> bool:
-            self.budget.count_states(population.child_count if generation else 0)
+            # The tables that a population begins with were bred as well.
+            self.budget.count_states(population.child_count if generation else len(population.costs))
             done = (number + generation / plan.generations) / blocks
             self.budget.report_progress(doing, SearchFigures(best, mean, bound, generation), done)
             return self.budget.is_over

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import gcd, lcm
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -39,7 +40,7 @@ def read_fraction(number: float) -> Fraction:
     )
 
 
-def list_places(domain: Domain) -> NDArray[np.generic]:
+def list_places(domain: Domain) -> NDArray[Any]:
     """[codes] where each code lies on its axis, as whole numbers; a missing value lies one axis below 0."""
     start = int(domain.missing is not None)
     if domain.place is None:
@@ -63,7 +64,7 @@ def _read_exactly(value: object) -> Fraction:
     return read_decimal(value) if isinstance(value, float) else Fraction(str(value))
 
 
-def to_array(whole: Sequence[int]) -> NDArray[np.generic]:
+def to_array(whole: Sequence[int]) -> NDArray[Any]:
     """Whole numbers as an array: of 64 bits where they fit, else of Python's own."""
     large = any(abs(number) >= _FITS for number in whole)
     return np.array(whole, object if large else np.int64)

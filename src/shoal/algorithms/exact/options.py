@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import frexp, lcm, prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,7 +105,7 @@ class ColumnOptions:
         return lo, hi, self.compute_costs(lo, hi)
 
     @cached_property
-    def _parts(self) -> tuple[NDArray[np.generic], int]:
+    def _parts(self) -> tuple[NDArray[Any], int]:
         """What each interval loses as whole numbers, and which number is everything."""
         lo, hi, _ = self.intervals
         if not self.domain.has_ranges:
@@ -126,7 +127,7 @@ class ColumnOptions:
         return abs(read_decimal(self.weight)) / self._parts[1]
 
     @cached_property
-    def steps(self) -> NDArray[np.generic]:
+    def steps(self) -> NDArray[Any]:
         """[intervals] what each of them costs exactly, as a whole number of the column's shares."""
         return self._parts[0] * self._sign
 
