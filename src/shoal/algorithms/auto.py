@@ -9,7 +9,7 @@ from typing import Literal
 from shoal.algorithms.hilbert import Hilbert
 from shoal.algorithms.mingen import MinGen
 from shoal.algorithms.mondrian import Mondrian
-from shoal.algorithms.portfolio import search_portfolio
+from shoal.algorithms.portfolio import choose_seconds, search_portfolio
 from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
 from shoal.algorithms.refine import check_budget
 from shoal.codespace.loss import find_cell_costs
@@ -61,19 +61,15 @@ class Auto(Algorithm):
         if not counted and problem.rows.rows <= _TINY and _is_solvable(problem):
             return _solve_exactly(problem, on_progress)
         trees = any(domain.kind == "tree" for domain in problem.domains)
-        seconds = _choose_seconds(self.seconds, trees)
+        seconds = choose_seconds(self.seconds, trees)
         if counted or problem.table.weight.size * _SWEEP > seconds:
             return _search_in_one_pass(problem, seconds, trees, on_progress)
         return search_portfolio(problem, seconds, on_progress)
 
 
-def _choose_seconds(seconds: float | None, trees: bool) -> float:
-    return seconds or (2.0 if trees else 0.6)
-
-
 def cut_in_one_pass(rows: int, seconds: float | None, trees: bool) -> Literal["nearest", "greedy"]:
     """The way to cut so many distinct rows, in a budget, if it is to be one pass."""
-    return "nearest" if rows * _GREEDY > _choose_seconds(seconds, trees) else "greedy"
+    return "nearest" if rows * _GREEDY > choose_seconds(seconds, trees) else "greedy"
 
 
 def _search_in_one_pass(problem: Problem, seconds: float, trees: bool, on_progress: Progress) -> Proposal:

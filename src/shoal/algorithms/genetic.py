@@ -95,11 +95,11 @@ class Genetic(Algorithm):
         return run.evolve_by_classes()
 
 
-def evolve_default_classes(
-    problem: Problem, table: FrequencyTable, space: TableSpace, budget: Budget
-) -> Ints:
-    """The classes that the search finds with its default parameters, of the rows of ``table``."""
-    return _EvolutionRun(Genetic(), problem, table, space, budget).evolve_blocks()[0]
+def evolve_default_classes(problem: Problem, space: TableSpace, budget: Budget) -> Ints:
+    """The class of each row that the search finds with its default parameters."""
+    table = problem.rows.one_by_one(in_order=True)
+    run = _EvolutionRun(Genetic(), problem, table, space, budget, "evolving a first table")
+    return run.evolve_blocks()[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,6 +109,7 @@ class _EvolutionRun:
     table: FrequencyTable
     space: TableSpace
     budget: Budget
+    doing: str = "evolving"
 
     def evolve_by_matching(self, k: int) -> Proposal:
         """Evolve a small table row by row."""
@@ -166,7 +167,7 @@ class _EvolutionRun:
     ) -> Watch:
         """Count tables and tell every generation; losses are those of the block."""
         number, blocks = block
-        doing = "evolving" if blocks == 1 else f"evolving block {number + 1} of {blocks}"
+        doing = self.doing if blocks == 1 else f"evolving block {number + 1} of {blocks}"
 
         def watch_generation(generation: int, best: float, mean: float) -> bool:
             # The tables that a population begins with were bred as well.

@@ -14,7 +14,7 @@ from shoal.algorithms.exact.budget import Budget
 from shoal.algorithms.exact.evolution import EvolutionPlan, MatchingPopulation, evolve_population
 from shoal.algorithms.exact.options import Ints, TableSpace
 from shoal.algorithms.genetic import evolve_default_classes
-from shoal.algorithms.portfolio import search_portfolio
+from shoal.algorithms.portfolio import choose_seconds, is_for_portfolio, search_portfolio
 from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
 from shoal.algorithms.small_tables import (
     build_cheapest_proposal,
@@ -34,7 +34,7 @@ from shoal.support.parameters import check_fields
 _ROWS = 200  # distinct rows up to which an exact search is worth its time
 _GUESS = EvolutionPlan(generations=60, mutation_rate=10, patience=20)
 _STEPS = 300_000  # rows that the evolution of a first table looks at
-_PORTFOLIO = 2.0  # seconds of an ordinary core, as `auto` has them where columns have hierarchies
+_ENOUGH = 10.0  # seconds in which the steps of `auto` are done on any machine
 _LARGEST = 1e300
 
 
@@ -228,21 +228,26 @@ def _describe_division(
 def _find_first_division(
     problem: Problem, space: TableSpace, rows: classes.PartitionProblem, budget: Budget
 ) -> classes.RowDivision:
-    """A first division: the best of what the genetic search and the default of `auto` find, and more."""
-    if space.rows > classes.MANY:
-        return _build_division(rows, find_first_classes(problem))
-    table = problem.rows.one_by_one(in_order=True)
-    # Both may release sets of categories, where this search need not: then it takes their classes.
-    wider = TableSpace.from_codes(problem.domains, table.codes, problem.loss, problem.weights, sets=True)
+    """A first division: the best of what the genetic search and `auto` find, and of what evolves from it."""
     starts = [find_first_classes(problem)]
-    if not budget.is_over:
-        starts.append(evolve_default_classes(problem, table, wider, budget.allot_share(0.4)))
-    if not budget.is_over and (problem.weights >= 0).all() and problem.weights.any():
-        found = search_portfolio(problem, _PORTFOLIO, budget=budget.allot_share(0.4))
-        starts.append(found.class_of[found.table.of_row].astype(np.int64))
-    if not budget.is_over:
+    if space.rows <= classes.MANY and not budget.is_over and is_for_portfolio(problem):
+        starts.append(_find_classes_of_auto(problem, budget))
+    if space.rows <= classes.MANY and not budget.is_over:
+        starts.append(evolve_default_classes(problem, space, budget.allot_share(0.4)))
         starts.append(evolve_in_rounds(problem, space, np.stack(starts), _STEPS, budget.allot_share(0.4))[0])
     return min((_build_division(rows, of) for of in starts), key=lambda division: division.cost)
+
+
+def _find_classes_of_auto(problem: Problem, budget: Budget) -> Ints:
+    """The class of each row that `auto` finds in its default budget."""
+    # It tells nothing: its tables may have sets of categories, which this search need not permit.
+    own = replace(budget.allot_share(0.5), on_progress=silent, whole=None)
+    if budget.seconds_left >= _ENOUGH:
+        own = replace(own, seconds=None)  # so that its steps end it, as in `auto`, and no clock does
+    seconds = choose_seconds(None, any(domain.kind == "tree" for domain in problem.domains))
+    found = search_portfolio(problem, seconds, budget=own)
+    budget.count_states(own.nodes)
+    return found.class_of[found.table.of_row].astype(np.int64)
 
 
 def _build_division(rows: classes.PartitionProblem, of: Ints) -> classes.RowDivision:

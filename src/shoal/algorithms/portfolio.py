@@ -48,6 +48,11 @@ _SMALL = 400  # rows up to which classes evolve: then that finds more than refin
 _VISIT = 0.75e-6  # seconds that local search takes for a row, about, times the size of classes
 
 
+def choose_seconds(seconds: float | None, trees: bool) -> float:
+    """The budget, in seconds of an ordinary core: what was asked for, or the default."""
+    return seconds or (2.0 if trees else 0.6)
+
+
 def search_portfolio(
     problem: Problem, seconds: float, on_progress: Progress = silent, budget: Budget | None = None
 ) -> Proposal:
@@ -63,6 +68,11 @@ def search_portfolio(
     if not _is_refined(problem.loss):
         refined = _keep_least_loss(problem, refined, space.table, starts)
     return replace_unsound_proposal(problem, refined)
+
+
+def is_for_portfolio(problem: Problem) -> bool:
+    """Whether the algorithms take the weights: none below 0, and some above."""
+    return bool((problem.weights >= 0).all() and problem.weights.any())
 
 
 def is_evolvable(problem: Problem) -> bool:
