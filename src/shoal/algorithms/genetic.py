@@ -19,15 +19,15 @@ from shoal.algorithms.exact.evolution import (
     Watch,
     evolve_population,
 )
-from shoal.algorithms.exact.options import TIE, Ints, TableSpace
-from shoal.algorithms.mingen import (
+from shoal.algorithms.exact.options import Ints, TableSpace
+from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
+from shoal.algorithms.small_tables import (
     build_cheapest_proposal,
     build_partition_problem,
     build_rowwise_proposal,
     find_first_classes,
     matching_k,
 )
-from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
 from shoal.codespace.frequency import CodedRows, FrequencyTable
 from shoal.codespace.recoding import Proposal
 from shoal.errors import RecipeError
@@ -95,6 +95,13 @@ class Genetic(Algorithm):
         return run.evolve_by_classes()
 
 
+def evolve_default_classes(problem: Problem, space: TableSpace, budget: Budget) -> Ints:
+    """The class of each row that the search finds with its default parameters."""
+    table = problem.rows.one_by_one(in_order=True)
+    run = _EvolutionRun(Genetic(), problem, table, space, budget, "evolving a first table")
+    return run.evolve_blocks()[0]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _EvolutionRun:
     settings: Genetic
@@ -102,6 +109,7 @@ class _EvolutionRun:
     table: FrequencyTable
     space: TableSpace
     budget: Budget
+    doing: str = "evolving"
 
     def evolve_by_matching(self, k: int) -> Proposal:
         """Evolve a small table row by row."""
@@ -112,13 +120,20 @@ class _EvolutionRun:
         history = evolve_population(population, plan, bound, self._make_watch(population, plan, bound))
         picked = enumerate(population.picks[0])
         boxes = [
-            next(coverage.list_boxes(self.space, i, rows[i].cover[at], float(rows[i].cost[at])))
+            next(coverage.list_boxes(self.space, i, rows[i].cover[at], rows[i].amount[at]))
             for i, at in picked
         ]
         return self._describe_result(build_rowwise_proposal(self.table, boxes), history, bound)
 
     def evolve_by_classes(self) -> Proposal:
         """Evolve Mondrian's classes, block by block."""
+        class_of, history, bound = self.evolve_blocks()
+        return self._describe_result(
+            build_cheapest_proposal(self.table, self.space, class_of), history, bound
+        )
+
+    def evolve_blocks(self) -> tuple[Ints, History, float | None]:
+        """The classes, how they evolved, and a lower bound on their cost."""
         start = find_first_classes(self.problem)
         class_of = np.empty(start.size, np.int64)
         histories, classes = [], 0
@@ -129,15 +144,15 @@ class _EvolutionRun:
             # Blocks share the generations, so that the work does not grow with their number.
             plan = self._make_plan(min(1.0, _BLOCK / start.size) if len(blocks) > 1 else 1.0)
             rules, begin = self._build_rules(rows), np.unique(start[rows], return_inverse=True)[1]
+            starts = begin.astype(np.int64)[None, :]
             population = ClassPopulation(
-                self.space, rules, begin.astype(np.int64), self.settings.population, self.problem.seed, rows
+                self.space, rules, starts, self.settings.population, self.problem.seed, rows
             )
             watch = self._make_watch(population, plan, bound, (number, len(blocks)))
             histories.append(evolve_population(population, plan, -np.inf if bound is None else bound, watch))
             class_of[rows] = population.of[0] + classes
             classes += int(population.of[0].max()) + 1
-        found = build_cheapest_proposal(self.table, self.space, class_of)
-        return self._describe_result(found, _sum_histories(histories), bound)
+        return class_of, _sum_histories(histories), bound
 
     def _make_plan(self, share: float) -> EvolutionPlan:
         generations = max(1, round(self.settings.generations * share))
@@ -152,10 +167,11 @@ class _EvolutionRun:
     ) -> Watch:
         """Count tables and tell every generation; losses are those of the block."""
         number, blocks = block
-        doing = "evolving" if blocks == 1 else f"evolving block {number + 1} of {blocks}"
+        doing = self.doing if blocks == 1 else f"evolving block {number + 1} of {blocks}"
 
         def watch_generation(generation: int, best: float, mean: float) -> bool:
-            self.budget.count_states(population.child_count if generation else 0)
+            # The tables that a population begins with were bred as well.
+            self.budget.count_states(population.child_count if generation else len(population.costs))
             done = (number + generation / plan.generations) / blocks
             self.budget.report_progress(doing, SearchFigures(best, mean, bound, generation), done)
             return self.budget.is_over
@@ -175,7 +191,7 @@ class _EvolutionRun:
 
     def _describe_result(self, proposal: Proposal, history: History, bound: float | None) -> Proposal:
         scale, (best, _) = self.space.scale, history[-1]
-        reached = bound is not None and best <= bound + TIE
+        settled = None if bound is None else self.space.settle_bound(bound, best)
         notes = []
         if self.settings.semantics == "matching" and proposal.cells is None:
             notes.append(
@@ -185,9 +201,8 @@ class _EvolutionRun:
             proposal,
             nodes=self.budget.nodes,
             # Above the bound nothing is proved, neither that it is optimal nor that it is not.
-            optimal=True if reached else None,
-            # Rounding may put the best a little below the bound.
-            lower_bound=None if bound is None else min(bound, best) * scale,
+            optimal=True if settled == best else None,
+            lower_bound=None if settled is None else settled * scale,
             notes=tuple(notes),
             history=tuple((low * scale, mean * scale) for low, mean in history),
         )

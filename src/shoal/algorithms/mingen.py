@@ -8,30 +8,33 @@ from itertools import islice, product
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.algorithms.exact import classes, coverage, matching
 from shoal.algorithms.exact.budget import Budget
-from shoal.algorithms.exact.evolution import (
-    ClassPopulation,
-    EvolutionPlan,
-    MatchingPopulation,
-    Watch,
-    evolve_population,
-)
+from shoal.algorithms.exact.evolution import EvolutionPlan, MatchingPopulation, evolve_population
 from shoal.algorithms.exact.options import Ints, TableSpace
-from shoal.algorithms.mondrian import Mondrian
+from shoal.algorithms.genetic import evolve_default_classes
+from shoal.algorithms.portfolio import choose_seconds, is_for_portfolio, search_portfolio
 from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
+from shoal.algorithms.small_tables import (
+    build_cheapest_proposal,
+    build_partition_problem,
+    build_rowwise_proposal,
+    evolve_in_rounds,
+    find_first_classes,
+    matching_k,
+    watch_evolution,
+)
 from shoal.codespace.frequency import FrequencyTable
 from shoal.codespace.recoding import Proposal
 from shoal.errors import GoalNotMet, RecipeError
-from shoal.privacy import KAnonymity
 from shoal.support.arithmetic import log10
 from shoal.support.parameters import check_fields
-from shoal.support.progress import SearchFigures
 
 _ROWS = 200  # distinct rows up to which an exact search is worth its time
 _GUESS = EvolutionPlan(generations=60, mutation_rate=10, patience=20)
+_STEPS = 300_000  # rows that the evolution of a first table looks at
+_ENOUGH = 10.0  # seconds in which the steps of `auto` are done on any machine
 _LARGEST = 1e300
 
 
@@ -140,16 +143,6 @@ def _describe_result(
     )
 
 
-def _make_guess_watch(budget: Budget) -> Watch:
-    """Tell how the evolution of a first table goes, and end it with the time."""
-
-    def watch_generation(generation: int, best: float, mean: float) -> bool:
-        budget.report_progress("evolving a first table", SearchFigures(best, mean, generation=generation))
-        return budget.is_over
-
-    return watch_generation
-
-
 # By matching.
 
 
@@ -162,7 +155,7 @@ def _search_by_matching(
     except coverage.TooManyError:
         return _classes_by_matching(problem, table, space, budget)
     guess = MatchingPopulation([row.keep_undominated() for row in rows], k, 20, problem.seed)
-    evolve_population(guess, _GUESS, -np.inf, _make_guess_watch(budget))
+    evolve_population(guess, _GUESS, -np.inf, watch_evolution(guess, budget))
     # The evolution chose among fewer options, whose numbers are others.
     start = matching.translate_pick(guess.picks[0], [row.keep_undominated() for row in rows], rows)
     best = matching.find_optimum(rows, k, start, budget)
@@ -170,20 +163,6 @@ def _search_by_matching(
     tables = islice(_list_tables(space, rows, best.picks), settings.limit)
     proposals = tuple(build_rowwise_proposal(table, boxes) for boxes in tables)
     return _SearchResult(proposals, best.cost, best.bound, best.is_proved, best.count)
-
-
-def matching_k(problem: Problem, algorithm: str) -> int:
-    """The k of a goal that must consist of nothing else."""
-    others = [model for model in problem.models if not isinstance(model, KAnonymity)]
-    if others or not problem.models:
-        raise RecipeError(
-            f"{algorithm} with semantics=matching takes k-anonymity only: with other models leave it at "
-            "semantics=classes"
-        )
-    k = max(model.k for model in problem.models if isinstance(model, KAnonymity))
-    if problem.rows.rows < k:
-        raise GoalNotMet(f"the goal cannot be met: k = {k}, but the table has {problem.rows.rows} rows")
-    return k
 
 
 def _classes_by_matching(
@@ -202,17 +181,10 @@ def _list_tables(
     """Every way of writing the tables, one box per row."""
     for pick in picks:
         ways = [
-            list(islice(coverage.list_boxes(space, i, rows[i].cover[at], float(rows[i].cost[at])), 1000))
+            list(islice(coverage.list_boxes(space, i, rows[i].cover[at], rows[i].amount[at]), 1000))
             for i, at in enumerate(pick)
         ]
         yield from product(*ways)
-
-
-def build_rowwise_proposal(table: FrequencyTable, boxes: Sequence[coverage.Box]) -> Proposal:
-    """A proposal cell by cell."""
-    ends = np.array(boxes, np.int64)
-    rows = np.arange(table.weight.size, dtype=np.int32)
-    return Proposal(table, rows, (ends[:, :, 0], ends[:, :, 1]))
 
 
 # By classes.
@@ -253,71 +225,34 @@ def _describe_division(
     )
 
 
-def build_cheapest_proposal(table: FrequencyTable, space: TableSpace, class_of: Ints) -> Proposal:
-    """A proposal of classes with the cheapest cells of each, which mostly are the narrowest."""
-    if all(column.is_narrowest_cheapest for column in space.columns):
-        return Proposal(table, class_of.astype(np.int32))
-    order = np.argsort(class_of, kind="stable")
-    groups = np.split(order, np.cumsum(np.bincount(class_of))[:-1])
-    ends = np.array(
-        [
-            [column.find_cheapest_cells(column.code[group])[1][0] for column in space.columns]
-            for group in groups
-        ]
-    )
-    return Proposal(table, class_of.astype(np.int32), (ends[:, :, 0], ends[:, :, 1]))
-
-
-def build_partition_problem(problem: Problem, space: TableSpace) -> classes.PartitionProblem:
-    """The rows of a problem, as the search by classes sees them."""
-    codes = space.codes
-    if any(model.sensitive for model in problem.models):
-        # Rows are of one kind only if no model can tell them apart.
-        codes = np.column_stack([codes, *problem.rows.sensitive]).astype(np.int64)
-    kind = np.unique(codes, axis=0, return_inverse=True)[1].ravel()
-    least = [model.least_size() for model in problem.models]
-    return classes.PartitionProblem(
-        space,
-        lambda groups: _are_groups_allowed(problem, groups),
-        min(max([1, *least]), space.rows),
-        all(isinstance(model, KAnonymity) for model in problem.models),
-        problem.is_monotone,
-        kind.astype(np.int64),
-    )
-
-
-def _are_groups_allowed(problem: Problem, groups: Sequence[classes.Group]) -> NDArray[np.bool_]:
-    """Whether each group satisfies every model."""
-    size = [len(group) for group in groups]
-    member = np.array([row for group in groups for row in group], np.int64)
-    return problem.find_sufficient_groups(np.repeat(np.arange(len(groups)), size), member, len(groups))
-
-
 def _find_first_division(
     problem: Problem, space: TableSpace, rows: classes.PartitionProblem, budget: Budget
 ) -> classes.RowDivision:
-    """A first division: Mondrian's, improved by a short evolution."""
-    of = find_first_classes(problem)
-    if space.rows > classes.MANY:
-        return _build_division(rows, of)
-    # Rules know rows by number, so they are made for the order that the space has its rows in.
-    rules = problem.build_rules(problem.rows.one_by_one(in_order=True))
-    population = ClassPopulation(space, rules, of, 20, problem.seed)
-    evolve_population(population, _GUESS, -np.inf, _make_guess_watch(budget))
-    return _build_division(rows, population.of[0])
+    """A first division: the best of what the genetic search and `auto` find, and of what evolves from it."""
+    starts = [find_first_classes(problem)]
+    if space.rows <= classes.MANY and not budget.is_over and is_for_portfolio(problem):
+        starts.append(_find_classes_of_auto(problem, budget))
+    if space.rows <= classes.MANY and not budget.is_over:
+        starts.append(evolve_default_classes(problem, space, budget.allot_share(0.4)))
+        starts.append(evolve_in_rounds(problem, space, np.stack(starts), _STEPS, budget.allot_share(0.4))[0])
+    return min((_build_division(rows, of) for of in starts), key=lambda division: division.cost)
+
+
+def _find_classes_of_auto(problem: Problem, budget: Budget) -> Ints:
+    """The class of each row that `auto` finds in its default budget."""
+    # It tells nothing: its tables may have sets of categories, which this search need not permit.
+    own = replace(budget.allot_share(0.5), on_progress=silent, whole=None)
+    if budget.seconds_left >= _ENOUGH:
+        own = replace(own, seconds=None)  # so that its steps end it, as in `auto`, and no clock does
+    seconds = choose_seconds(None, any(domain.kind == "tree" for domain in problem.domains))
+    found = search_portfolio(problem, seconds, budget=own)
+    budget.count_states(own.nodes)
+    return found.class_of[found.table.of_row].astype(np.int64)
 
 
 def _build_division(rows: classes.PartitionProblem, of: Ints) -> classes.RowDivision:
     groups = np.split(np.argsort(of, kind="stable"), np.cumsum(np.bincount(of))[:-1])
     return rows.build_division([tuple(group.tolist()) for group in groups])
-
-
-def find_first_classes(problem: Problem) -> Ints:
-    """Mondrian's class of each row; it takes no negative weights, and needs some that is not 0."""
-    weights = np.maximum(problem.weights, 0.0)
-    weights = weights if weights.any() else np.ones_like(weights)
-    proposal = Mondrian().search(replace(problem, weights=weights))
-    return proposal.class_of[proposal.table.of_row].astype(np.int64)
 
 
 def _build_classwise_proposal(

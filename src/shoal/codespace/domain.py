@@ -7,7 +7,7 @@ in an order computed from the data. Suppression is the whole interval.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -48,6 +48,8 @@ class Domain:
     """[levels, size] of each node above a leaf: how many children its parent has in the tree as given."""
     dash: str = ".."
     """Between the ends of a range: ``[20-35]``, but ``[-5..3]`` where a hyphen would be misread."""
+    place: pl.Series | None = None
+    """The numbers, dates or times of all codes, of which a float may not hold every digit; else None."""
 
     @property
     def size(self) -> int:
@@ -74,6 +76,7 @@ class Domain:
             _scale_places(_to_floats(place), missing),
             code,
             dash="-" if hyphen else "..",
+            place=place,
         )
 
     @classmethod
@@ -121,6 +124,23 @@ class Domain:
         occurring = {text: i for i, text in enumerate(texts)}
         given = values.gather(pl.Series([occurring.get(leaf) for leaf in whole.leaves], dtype=pl.UInt32))
         return cls(name, "tree", labels, given, _scale_places(place, False), code, whole, siblings)
+
+    def add_unused_code(self) -> Domain:
+        """The domain of a column of one value with a second code, which no row has.
+
+        Without one, leaving the only value and suppressing it would be the same interval of codes.
+        """
+        end = self.position[-1:] + 1.0
+        return replace(
+            self,
+            kind="flat" if self.kind == "tree" else self.kind,
+            labels=pl.concat([self.labels, self.labels]),
+            values=pl.concat([self.values, self.values]),
+            position=np.concatenate([self.position, end]),
+            hierarchy=None,
+            siblings=None,
+            place=None,
+        )
 
     @property
     def axis(self) -> Floats | None:

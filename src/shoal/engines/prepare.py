@@ -132,6 +132,9 @@ def encode_roles(
         both = values[name] if people is None else pl.concat([values[name], people.column(name)])
         count = None if counts is None else counts[name]
         column = encode_column(both, columns[name], choose_category_order(recipe), count)
+        # To lose the column is a gain then, and even its only value must be something that can be lost.
+        if recipe.weights.get(name, 1.0) < 0 and column.domain.size == 1:
+            column = replace(column, domain=column.domain.add_unused_code())
         encoded.append(column if people is None else replace(column, codes=column.codes[:rows]))
         people_codes.append(column.codes[rows:])
     found = RoleCodes(
@@ -228,6 +231,8 @@ def _list_warnings(
             f"[W01] no role was given for {quote(loose)}: kept as they are, because this recipe was written "
             'for version 0.1; say others = "keep" or "drop" in it'
         )
+    if all(model.least_size() == 1 and not model.sensitive for model in recipe.models):
+        warnings.append("with k = 1 every row may stand alone: nobody is protected")
     for column in encoded:
         values = np.count_nonzero(np.bincount(column.codes))  # of a tree not every leaf occurs
         if values == 1:

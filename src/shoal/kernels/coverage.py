@@ -18,10 +18,11 @@ def has_bit(cover: NDArray[np.uint64], i: int, row: int) -> bool:
 
 
 @entry_kernel
-def find_undominated(cover: Matrix[np.uint64], cost: NDArray[np.float64], less: float) -> NDArray[np.bool_]:
-    """Which options no other one covers for less; options stand in order of rising cost.
+def find_undominated(cover: Matrix[np.uint64], cost: NDArray[np.int64], less: int) -> NDArray[np.bool_]:
+    """Which options no other one covers for less; options stand in order of rising cost, given as ranks.
 
-    One option dominates another if it covers the same rows or more and costs at least ``less`` less.
+    One option dominates another if it covers the same rows or more and its cost is ``less`` ranks lower, or
+    more.
     """
     kept = np.zeros(cost.size, np.bool_)
     for a in range(cost.size):

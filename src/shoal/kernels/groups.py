@@ -11,6 +11,10 @@ from shoal.kernels.axes import measure_interval
 from shoal.kernels.compiled import entry_kernel, inner_kernel
 from shoal.kernels.signatures import Matrix
 
+LIMB_BITS = 48
+"""Bits of a limb: whole numbers of any size are digits to the base 2^48, so that sums of many still fit."""
+LIMB_MASK = (1 << LIMB_BITS) - 1
+
 
 class GroupCosts(NamedTuple):
     """What the cheapest cells around a group of rows cost, column by column.
@@ -227,66 +231,94 @@ def find_worthwhile_groups(
     return found[:count], best, nodes, cut
 
 
+@inner_kernel
+def _add_limbs(a: NDArray[np.int64], b: NDArray[np.int64], total: NDArray[np.int64]) -> None:
+    """Add two whole numbers that are given as limbs, the highest first."""
+    carry = 0
+    for i in range(total.size - 1, 0, -1):
+        digit = a[i] + b[i] + carry
+        total[i] = digit & LIMB_MASK
+        carry = digit >> LIMB_BITS
+    # Only the highest limb has a sign, and room for all that is carried.
+    total[0] = a[0] + b[0] + carry
+
+
+@inner_kernel
+def _compare_limbs(a: NDArray[np.int64], b: NDArray[np.int64]) -> int:
+    """Below 0 if ``a`` is less than ``b``, 0 if they are equal, above 0 if it is more."""
+    for i in range(a.size):
+        if a[i] != b[i]:
+            return -1 if a[i] < b[i] else 1
+    return 0
+
+
 @entry_kernel
 def find_best_divisions(
-    value: NDArray[np.float64], times: NDArray[np.float64], tie: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    value: Matrix[np.int64], allowed: NDArray[np.bool_], times: NDArray[np.int64]
+) -> tuple[Matrix[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.float64]]:
     """For every set of rows (a bit mask), the least value of groups that divide it, and in how many ways.
 
     Parameters
     ----------
-    value : float64[2^n]
-        Of each group; infinite for those that are not allowed.
-    times : float64[2^n]
+    value : int64[2^n, limbs]
+        Of each group, as limbs, the highest first.
+    allowed : bool[2^n]
+    times : int64[2^n]
         How often a division that has the group counts; may be negative, see `count_multiplicities`.
+
+    Returns
+    -------
+    the least values; which sets can be divided at all; the numbers of ways, modulo 2^64; and numbers that the
+    ways do not exceed
     """
     # Sets are numbered by their bits, so all parts of a set come before it.
-    best = np.full(value.size, np.inf)
-    ways = np.zeros(value.size)
-    best[0] = 0.0
-    ways[0] = 1.0
-    for whole in range(1, value.size):
+    best = np.zeros(value.shape, np.int64)
+    known = np.zeros(allowed.size, np.bool_)
+    ways = np.zeros(allowed.size, np.int64)
+    most = np.zeros(allowed.size)
+    total = np.empty(value.shape[1], np.int64)
+    known[0] = True
+    ways[0] = 1
+    most[0] = 1.0
+    for whole in range(1, allowed.size):
         low = whole & -whole  # the lowest row goes into some group: fix that, or divisions count many times
         rest = whole ^ low
         part = rest
-        least = np.inf
         while True:
             # `part` runs through all subsets of `rest`, the empty one last.
-            total = value[low | part] + best[rest ^ part]
-            least = min(least, total)
+            group, others = low | part, rest ^ part
+            if allowed[group] and known[others]:
+                _add_limbs(value[group], best[others], total)
+                order = _compare_limbs(total, best[whole]) if known[whole] else -1
+                if order < 0:
+                    best[whole] = total
+                    known[whole] = True
+                    ways[whole] = 0
+                    most[whole] = 0.0
+                if order <= 0:
+                    # What is carried beyond 64 bits cancels out, unless the result itself is as large.
+                    ways[whole] += times[group] * ways[others]
+                    most[whole] += abs(float(times[group])) * most[others]
             if part == 0:
                 break
             part = (part - 1) & rest
-        best[whole] = least
-        if least == np.inf:
-            continue
-        part = rest
-        # A second pass, because ties are compared with the minimum, which is known only now.
-        number = 0.0
-        while True:
-            if value[low | part] + best[rest ^ part] <= least + tie:
-                number += times[low | part] * ways[rest ^ part]
-            if part == 0:
-                break
-            part = (part - 1) & rest
-        ways[whole] = number
-    return best, ways
+    return best, known, ways, most
 
 
 @entry_kernel
-def count_multiplicities(allowed: NDArray[np.bool_]) -> NDArray[np.float64]:
+def count_multiplicities(allowed: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Signs that make divisions count tables: how often each set of rows counts as a group.
 
     Two groups with the same released cells are one class. The multiplicities are such that all divisions of
     an allowed set into groups that share their cells sum to 1: a logarithm, in the algebra of set functions.
     """
-    result = np.zeros(allowed.size)
+    result = np.zeros(allowed.size, np.int64)
     for whole in range(1, allowed.size):
         low = whole & -whole
         rest = whole ^ low
         # With f the allowed sets and g the result: f(S) is the sum of g(T) f(S - T) over all parts
         # T that have the lowest row. Solved for g(S).
-        total = 1.0 if allowed[whole] else 0.0
+        total = 1 if allowed[whole] else 0
         part = rest
         while part != 0:
             part = (part - 1) & rest

@@ -33,8 +33,8 @@ class KAnonymity(Model):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if self.k < 2:
-            raise RecipeError(f"k must be at least 2, not {self.k}: with k = 1 every row stands alone")
+        if self.k < 1:
+            raise RecipeError(f"k must be at least 1, not {self.k}: a class has rows")
 
     def holds(self, counts: Counts) -> NDArray[np.bool_]:
         """Whether each class has at least k rows."""

@@ -72,7 +72,7 @@ def build_report(
         nodes=proposal.nodes,
         cuts=proposal.cuts,
         optimal=proposal.optimal,
-        lower_bound=proposal.lower_bound,
+        lower_bound=_state_bound(proposal, asked.value),
         solutions=proposal.solutions,
         search_space=proposal.search_space,
         search_space_log10=proposal.search_space_log10,
@@ -86,6 +86,13 @@ def build_report(
         output=recipe.output,
         people=found.people,
     )
+
+
+def _state_bound(proposal: Proposal, loss: float) -> float | None:
+    """The proved bound: of an optimal release its loss itself, whatever the sums were rounded to."""
+    if proposal.optimal or proposal.lower_bound is None:
+        return loss if proposal.optimal else None
+    return min(proposal.lower_bound, loss)
 
 
 def measure_column_loss(recoding: Recoding) -> dict[str, float]:

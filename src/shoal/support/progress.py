@@ -37,9 +37,9 @@ class SearchFigures:
 
 
 def measure_gap(best: float, bound: float) -> float:
-    """How far the best may be above the least, as a share of the best."""
-    # Rounding can put the bound above the best; a best of 0 must not divide by 0.
-    return max(best - bound, 0.0) / max(abs(best), 1e-12)
+    """How far the best may be above the least, as a share of the best; of the bound where the best is 0."""
+    # Rounding can put the bound above the best; losses are of any scale, that of the weights.
+    return 0.0 if best <= bound else (best - bound) / abs(best or bound)
 
 
 class Stage(str):

@@ -177,7 +177,7 @@ def test_types_orders_weights_and_markers():
         ({"k": 5}, GoalNotMet, "k = 5, but the table has 4 rows"),
         ({"k": 2, "l": 3}, GoalNotMet, "l = 3, but the sensitive column 'illness' has 2 distinct values"),
         ({}, RecipeError, "no privacy goal"),
-        ({"k": 1}, RecipeError, "k must be at least 2, not 1"),
+        ({"k": 0}, RecipeError, "k must be at least 1, not 0"),
         ({"k": "2"}, RecipeError, "k must be a whole number, not '2'"),
         (
             {"k": 2, "quasi": "age"},

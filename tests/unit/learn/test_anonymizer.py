@@ -216,7 +216,7 @@ def test_one_hot_groups_may_be_named_or_refused():
             "l = 40, but the sensitive column 'petal width",
         ),
         ({"quasi": SEPAL, "sensitive": [SEPAL[0]]}, RecipeError, "both quasi and sensitive"),
-        ({"k": 1}, RecipeError, "k must be at least 2, not 1"),
+        ({"k": 0}, RecipeError, "k must be at least 1, not 0"),
         ({"k": 5, "l": 6, "sensitive": [PETAL]}, RecipeError, "l = 6 is above k = 5"),
         ({"quasi": ["sepal"]}, RecipeError, "unknown column 'sepal'"),
         ({"sensitive": [9]}, RecipeError, "no column 9"),

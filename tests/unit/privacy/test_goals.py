@@ -31,7 +31,7 @@ def release(*models, sensitive=("illness",), **settings):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("k(k=1)", "k must be at least 2, not 1"),
+        ("k(k=0)", "k must be at least 1, not 0"),
         ("alpha-k(alpha=0,k=2)", "alpha is a share, above 0 and below 1, not 0"),
         ("alpha-k(alpha=1,k=2)", "alpha is a share"),
         ("alpha-k(alpha=0.5,k=0)", "k must be at least 1, not 0"),

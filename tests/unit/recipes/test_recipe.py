@@ -212,7 +212,7 @@ BASE = '[columns]\nquasi = ["age"]\n[goal]\nmodels = ["k(k=5)"]\n'
             BASE.replace("[goal]", 'types = { age = "int" }\n[goal]'),
             "column 'age': unknown type 'int': did you mean 'integer'?",
         ),
-        (BASE.replace("k(k=5)", "k(k=1)"), "k must be at least 2, not 1"),
+        (BASE.replace("k(k=5)", "k(k=0)"), "k must be at least 1, not 0"),
         (
             BASE.replace("[goal]", "[goal]\nsuppress = 1.5"),
             "suppress is a share of the rows, from 0 to 1, not 1.5",

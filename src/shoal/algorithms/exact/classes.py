@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.algorithms.exact.amounts import carry_limbs, join_limbs, split_limbs
 from shoal.algorithms.exact.budget import Budget
-from shoal.algorithms.exact.options import PRESENT, TIE, Floats, Ints, TableSpace
+from shoal.algorithms.exact.options import PRESENT, TIE, ColumnOptions, Floats, Ints, TableSpace
 from shoal.algorithms.exact.solver import Answer, Programme, relax_programme, solve_programme
 from shoal.kernels.groups import (
     GroupCosts,
@@ -25,6 +26,7 @@ from shoal.kernels.groups import (
     group_costs,
     pair_costs,
 )
+from shoal.support.arithmetic import weighted_sum
 from shoal.support.progress import SearchFigures
 from shoal.table.formats import import_optional
 
@@ -37,7 +39,10 @@ FEW = 16
 """Rows up to which a dynamic programme over all sets of rows is solved."""
 MANY = 4000
 """Rows beyond which pairs of rows are too many to look at."""
-_SLACK = 1e-6  # the solver's own tolerance
+_SLACK = 1e-6  # the solver's own tolerance, for what it is given beyond need
+_NOTHING = -1e-11  # reduced costs above this are 0 to a float
+_COUNTABLE = float(1 << 62)  # numbers of tables that fit 64 bits
+_LISTED = 20_000  # optimal tables with sets that are counted one by one
 _COLUMNS = 200_000  # groups that are given to the solver at most
 _PARTS = 30_000_000  # parts of groups that one search for worthwhile groups looks at; a few seconds
 
@@ -54,8 +59,8 @@ class RowDivision:
 
     @property
     def is_proved(self) -> bool:
-        """Whether no division costs less."""
-        return self.bound >= self.cost - _SLACK
+        """Whether no division costs less: see `TableSpace.settle_bound`."""
+        return self.bound >= self.cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +92,8 @@ class PartitionProblem:
 
     def build_division(self, groups: Sequence[Group]) -> RowDivision:
         """A division of which nothing is proved yet."""
-        return RowDivision(tuple(groups), float(self.compute_costs(groups).sum()), self.row_bound())
+        cost = float(self.compute_costs(groups).sum())
+        return RowDivision(tuple(groups), cost, self.space.settle_bound(self.row_bound(), cost))
 
     def row_bound(self) -> float:
         """A lower bound row by row: a row's group has ``least`` rows, and costs as much as any pair in it."""
@@ -98,10 +104,10 @@ class PartitionProblem:
         # With itself, a row has `least` partners: one of them is at least as dear as this.
         return float(np.sort(pair, axis=1)[:, self.least - 1].sum()) + always * len(pair)
 
-    def list_boxes(self, group: Group) -> list[Box]:
+    def list_boxes(self, group: Group) -> Iterator[Box]:
         """All cells that a group may be released with at its least cost."""
         best = [column.find_cheapest_cells(column.code[list(group)])[1] for column in self.space.columns]
-        return list(product(*best))
+        return product(*best)
 
     def describe_group(self, group: Group, box: Box) -> tuple[object, ...]:
         """What a reader sees of a group: ends of intervals, or the values present."""
@@ -123,83 +129,91 @@ def solve_by_subsets(
     division but a bound, where two allowed groups need not be allowed as one
     """
     n = rows.space.rows
-    masks = np.arange(1 << n)
-    member = (masks[:, None] >> np.arange(n)) & 1 == 1
-    size = member.sum(axis=1)
-    cost, ways = _subset_costs(rows.space, member)
+    member = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1 == 1
+    value, ways = _subset_amounts(rows.space, member)
     budget.report_progress("dividing sets of rows", SearchFigures())
     groups = [tuple(np.flatnonzero(row).tolist()) for row in member[1:]]
     allowed = np.concatenate(([False], rows.allowed(groups)))
-    value = np.where(allowed, cost * size, np.inf)
-    value[0] = 0.0
-    best, number = find_best_divisions(value, count_multiplicities(allowed) * ways, TIE)
-    budget.count_states(masks.size, int(np.count_nonzero(~allowed[1:])))
-    tables = list(_list_optimal_tables(rows, value, best, limit))
-    count: float | None = float(number[-1])
+    times = count_multiplicities(allowed) * ways
+    best, known, number, most = find_best_divisions(value, allowed, times)
+    budget.count_states(len(member), int(np.count_nonzero(~allowed[1:])))
+    if not known[-1]:
+        return RowDivision((), np.inf, -np.inf), []
+    found = _list_optimal_tables(rows, value, allowed, best, known)
+    tables = list(islice(found, limit))
+    count: float | None = float(number[-1]) if most[-1] < _COUNTABLE else None
     if any(column.sets for column in rows.space.columns):
         # A part of a class may release a smaller set, so multiplicities do not count: list all or none.
-        count = float(len(tables)) if len(tables) < limit else None
+        count = float(len(tables) + sum(1 for _ in islice(found, _LISTED)))
+        count = None if next(found, None) else count
     division = tuple(group for group, _ in tables[0]) if tables else ()
-    least = float(best[-1])
+    least = rows.space.to_cost(join_limbs(best[-1:])[0])
     return RowDivision(division, least, least, count if rows.countable else None), tables
 
 
-def _subset_costs(space: TableSpace, member: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """What each row of every set of rows costs, and in how many ways its cells can be written for that."""
-    cost, ways = np.zeros(member.shape[0]), np.ones(member.shape[0])
-    for column in space.columns:
-        codes, rank = np.unique(column.code, return_inverse=True)
-        if column.sets:
-            present = np.zeros((member.shape[0], codes.size), np.bool_)
-            for row, at in enumerate(rank):
-                present[:, at] |= member[:, row]
-            keys, of = np.unique(np.packbits(present, axis=1), axis=0, return_inverse=True)
-            held = np.unpackbits(keys, axis=1, count=codes.size).astype(np.bool_)
-            best = [column.find_cheapest_cells(codes[each]) if each.any() else (0.0, [()]) for each in held]
-            of = of.ravel()
-        else:
-            first = np.where(member, rank, codes.size).min(axis=1)
-            last = np.where(member, rank, -1).max(axis=1)
-            keys, of = np.unique(first * codes.size + last, return_inverse=True)
-            ends = [divmod(int(key), codes.size) for key in keys]
-            # The empty set has key size^2 - 1, the last place paired with a row that is not there.
-            best = [
-                column.find_cheapest_cells(codes[[a, b]]) if a < codes.size and b >= 0 else (0.0, [()])
-                for a, b in ends
-            ]
-        cost += np.array([each[0] for each in best])[of]
-        ways *= np.array([float(len(each[1])) for each in best])[of]
-    return cost, ways
+def _subset_amounts(space: TableSpace, member: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """The exact amount of every set of rows as a group, and in how many ways its cells can be written."""
+    total, ways = np.zeros((len(member), space.limbs), np.int64), np.ones(len(member), np.int64)
+    for column, amount in zip(space.columns, space.amounts, strict=True):
+        of, best = _cheapest_cells_of_subsets(column, member)
+        steps = split_limbs([least * amount for least, _ in best], space.limbs)
+        total = carry_limbs(total + steps[of])
+        ways *= np.array([len(cells) for _, cells in best], np.int64)[of]
+    # Every row of a group has its cells.
+    return carry_limbs(total * member.sum(axis=1)[:, None]), ways
+
+
+def _cheapest_cells_of_subsets(
+    column: ColumnOptions, member: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], list[tuple[int, list[tuple[int, int]]]]]:
+    """Which of the different cells each set of rows has, and the cells: their steps, and all with these."""
+    codes, rank = np.unique(column.code, return_inverse=True)
+    nothing: tuple[int, list[tuple[int, int]]] = (0, [(0, 0)])  # the set of no rows
+    if column.sets:
+        present = np.zeros((len(member), codes.size), np.bool_)
+        for row, at in enumerate(rank):
+            present[:, at] |= member[:, row]
+        keys, of = np.unique(np.packbits(present, axis=1), axis=0, return_inverse=True)
+        held = np.unpackbits(keys, axis=1, count=codes.size).astype(np.bool_)
+        return of.ravel(), [
+            column.find_cheapest_cells(codes[each]) if each.any() else nothing for each in held
+        ]
+    first = np.where(member, rank, codes.size).min(axis=1)
+    last = np.where(member, rank, -1).max(axis=1)
+    pairs, of = np.unique(np.stack([first, last], axis=1), axis=0, return_inverse=True)
+    return of.ravel(), [
+        column.find_cheapest_cells(codes[[a, b]]) if a <= b else nothing for a, b in pairs.tolist()
+    ]
 
 
 def _list_optimal_tables(
-    rows: PartitionProblem, value: Floats, best: Floats, limit: int
+    rows: PartitionProblem, value: Ints, allowed: NDArray[np.bool_], best: Ints, known: NDArray[np.bool_]
 ) -> Iterator[list[tuple[Group, Box]]]:
-    """Optimal tables, ``limit`` of them: divisions whose classes all have distinct cells."""
-    left = limit
+    """All optimal tables: divisions whose classes all have distinct cells."""
+    of_group, least = join_limbs(value), join_limbs(best)
 
     def extend_table(whole: int, table: list[tuple[Group, Box]]) -> Iterator[list[tuple[Group, Box]]]:
-        nonlocal left
         if whole == 0:
-            left -= 1
             yield table
             return
         # The lowest row is in one class only: starting with it lists each division once.
         low = whole & -whole
         rest = part = whole ^ low
-        while left > 0:
-            if value[low | part] + best[rest ^ part] <= best[whole] + TIE:
-                group = tuple(i for i in range(rows.space.rows) if (low | part) >> i & 1)
+        while True:
+            mask, others = low | part, rest ^ part
+            fits = allowed[mask] and known[others]
+            if fits and of_group[mask] + least[others] == least[whole]:
+                group = tuple(i for i in range(rows.space.rows) if mask >> i & 1)
                 for box in rows.list_boxes(group):
                     seen = rows.describe_group(group, box)
-                    if left > 0 and all(rows.describe_group(*used) != seen for used in table):
-                        yield from extend_table(rest ^ part, [*table, (group, box)])
+                    if all(rows.describe_group(*used) != seen for used in table):
+                        yield from extend_table(others, [*table, (group, box)])
             if part == 0:
                 return
             # The next smaller subset of `rest`, read as binary numbers.
             part = (part - 1) & rest
 
-    yield from extend_table(best.size - 1, [])
+    yield from extend_table(len(least) - 1, [])
 
 
 def solve_by_columns(rows: PartitionProblem, start: RowDivision, budget: Budget) -> RowDivision:
@@ -299,18 +313,20 @@ class _MasterProblem:
             budget.report_progress("pricing groups", SearchFigures(best, bound=self.bound))
             relaxed = relax_programme(drop_upper_bounds(self.build_programme([*self.known])))
             self.price = relaxed.price
-            groups, least, complete = self.price_groups(-TIE, True, 50_000, budget)
+            groups, least, complete = self.price_groups(_NOTHING, True, 50_000, budget)
             if complete:
-                # No more than rows / least groups can each lower the value by the least reduced cost.
-                slack = least * (self.rows.space.rows // self.rows.least)
-                self.bound = max(self.bound, relaxed.value + slack)
+                # No more than rows / least groups can each lower the value by the least reduced cost. The
+                # prices bound it by themselves, however precise the solver is.
+                slack = min(least, _NOTHING) * (self.rows.space.rows // self.rows.least)
+                self.bound = max(self.bound, float(weighted_sum(relaxed.price, self.times)) + slack)
             if budget.is_over or not self.add_groups(groups):
                 return self.bound
 
     def best_of_known(self, start: RowDivision, bound: float, budget: Budget) -> RowDivision:
         """The best division into groups that are known and allowed."""
-        if start.cost <= bound + _SLACK:
-            return replace(start, bound=min(bound, start.cost))
+        settled = replace(start, bound=self.rows.space.settle_bound(bound, start.cost))
+        if settled.is_proved:
+            return settled
         groups = [
             group
             for group, fine in zip(self.known, self._are_groups_allowed([*self.known]), strict=True)
@@ -329,7 +345,7 @@ class _MasterProblem:
         fine = [group for group, ok in zip(every, self._are_groups_allowed(every), strict=True) if ok]
         answer = self._solve_over_groups(fine, best, budget)
         # The solver's bound is about the groups it was given: it counts only if none is missing.
-        bound = max(self.bound, min(answer.bound, best.cost)) if complete else self.bound
+        bound = max(self.bound, answer.bound) if complete else self.bound
         return self._keep_better(answer, fine, best, bound)
 
     def _solve_over_groups(self, groups: Sequence[Group], best: RowDivision, budget: Budget) -> Answer:
@@ -341,10 +357,9 @@ class _MasterProblem:
     def _keep_better(
         self, answer: Answer, groups: Sequence[Group], best: RowDivision, bound: float
     ) -> RowDivision:
-        if answer.x is not None:
-            times = np.rint(answer.x).astype(np.int64)
-            if (self.build_programme(groups).rows @ times != self.times).any():
-                return replace(best, bound=min(bound, best.cost))  # the solver's tolerance was too wide
+        times = np.zeros(len(groups), np.int64) if answer.x is None else np.rint(answer.x).astype(np.int64)
+        # If not, the solver's tolerance was too wide, or it found nothing.
+        if groups and (self.build_programme(groups).rows @ times == self.times).all():
             found = self._to_rows(
                 [group for group, often in zip(groups, times, strict=True) for _ in range(often)]
             )
@@ -352,7 +367,7 @@ class _MasterProblem:
             cost = float(self.rows.compute_costs(found).sum())
             if cost < best.cost - TIE:
                 best = RowDivision(tuple(found), cost, bound)
-        return replace(best, bound=min(bound, best.cost))
+        return replace(best, bound=self.rows.space.settle_bound(bound, best.cost))
 
     def _to_rows(self, groups: Sequence[Group]) -> list[Group]:
         """Groups of kinds as groups of rows."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.algorithms.exact.amounts import carry_limbs, join_limbs, rank_limbs, sort_limbs, split_limbs
 from shoal.algorithms.exact.budget import Budget
-from shoal.algorithms.exact.options import TIE, ColumnOptions, Floats, Ints, TableSpace
+from shoal.algorithms.exact.options import ColumnOptions, Floats, Ints, TableSpace
 from shoal.kernels.coverage import find_undominated
 from shoal.support.progress import SearchFigures
 
@@ -31,27 +33,46 @@ class TooManyError(Exception):
     """There are more rows, or options of a row, than can be handled, or handled in time."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class CoverOptions:
     """The options of one row in order of rising cost."""
 
     cover: Words
     """[m, words]"""
-    cost: Floats
+    limbs: Ints
+    """[m, limbs] the exact amounts, as limbs."""
     ways: Floats
     """In how many ways each can be written, at that cost."""
+    space: TableSpace
+
+    @cached_property
+    def amount(self) -> list[int]:
+        """What each costs exactly."""
+        return join_limbs(self.limbs)
+
+    @cached_property
+    def cost(self) -> Floats:
+        """What each costs, as floats."""
+        return np.array([self.space.to_cost(amount) for amount in self.amount], np.float64)
+
+    @property
+    def size(self) -> int:
+        """Number of options."""
+        return self.ways.size
 
     def select_options(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> CoverOptions:
         """Some of them."""
-        return CoverOptions(self.cover[keep], self.cost[keep], self.ways[keep])
+        return CoverOptions(self.cover[keep], self.limbs[keep], self.ways[keep], self.space)
 
     def keep_undominated(self) -> CoverOptions:
         """Those that a search for one optimum needs: of ties, only those that cover most."""
-        # In units of a tie, or rounding would separate ties; of these what covers most comes first.
-        order = np.lexsort((-count_bits(self.cover), np.rint(self.cost / TIE)))
-        ranked = self.select_options(order)
-        # A limit below 0 drops also what covers less for the same cost.
-        return ranked.select_options(find_undominated(ranked.cover, ranked.cost, -TIE))
+        # What covers most comes first among ties, and drops what covers less for the same cost.
+        order = np.lexsort((-count_bits(self.cover), rank_limbs(self.limbs)))
+        return self.select_options(order).drop_dominated(0)
+
+    def drop_dominated(self, less: int) -> CoverOptions:
+        """Those that no other covers for less, or for the same where ``less`` is 0."""
+        return self.select_options(find_undominated(self.cover, rank_limbs(self.limbs), less))
 
 
 def pack_bits(covered: NDArray[np.bool_]) -> Words:
@@ -92,32 +113,33 @@ def list_cover_options(space: TableSpace, k: int, budget: Budget) -> list[CoverO
     return [made[row] for row in map(tuple, space.codes.tolist())]
 
 
-def list_boxes(space: TableSpace, row: int, cover: Words, cost: float) -> Iterator[Box]:
-    """All cells that make ``row`` cover exactly the rows of ``cover`` at that cost."""
-    covers = [_interval_covers(column) for column in space.columns]
+def list_boxes(space: TableSpace, row: int, cover: Words, amount: int) -> Iterator[Box]:
+    """All cells that make ``row`` cover exactly the rows of ``cover`` for that amount."""
     options = []
-    for column, covered in zip(space.columns, covers, strict=True):
+    for column, unit in zip(space.columns, space.amounts, strict=True):
         at = column.find_intervals_around(int(column.code[row]), int(column.code[row]))
-        options.append((at, covered[at], column.intervals[2][at]))
-    # A cell must cover all these rows; what it covers beyond, other columns can take away.
-    fits = [~(cover & ~covered).any(axis=1) for _, covered, _ in options]
-    options = [(a[fit], b[fit], c[fit]) for (a, b, c), fit in zip(options, fits, strict=True)]
-    # What the columns from each one on cost at least: branches that exceed the cost are cut off.
-    least = np.cumsum([c.min() for _, _, c in options[::-1]])[::-1]
+        covered = _interval_covers(column)[at]
+        # A cell must cover all these rows; what it covers beyond, other columns can take away.
+        fit = ~(cover & ~covered).any(axis=1)
+        lo, hi, _ = column.intervals
+        ends = list(zip(lo[at[fit]].tolist(), hi[at[fit]].tolist(), strict=True))
+        options.append((ends, covered[fit], [int(steps) * unit for steps in column.steps[at[fit]]]))
+    # What the columns from each one on cost at least: branches that exceed the amount are cut off.
+    least = [0]
+    for _, _, price in options[::-1]:
+        least.insert(0, least[0] + min(price))
     full = np.full_like(cover, np.iinfo(np.uint64).max)
 
-    def extend_box(j: int, covered: Words, spent: float, box: Box) -> Iterator[Box]:
+    def extend_box(j: int, covered: Words, spent: int, box: Box) -> Iterator[Box]:
         if j == len(options):
-            if np.array_equal(covered, cover) and abs(spent - cost) <= TIE:
+            if spent == amount and np.array_equal(covered, cover):
                 yield box
             return
-        rest = least[j + 1] if j + 1 < len(options) else 0.0
-        lo, hi, _ = space.columns[j].intervals
-        for i, words, price in zip(*options[j], strict=True):
-            if spent + price + rest <= cost + TIE:
-                yield from extend_box(j + 1, covered & words, spent + price, (*box, (int(lo[i]), int(hi[i]))))
+        for ends, words, price in zip(*options[j], strict=True):
+            if spent + price + least[j + 1] <= amount:
+                yield from extend_box(j + 1, covered & words, spent + price, (*box, ends))
 
-    yield from extend_box(0, full, 0.0, ())
+    yield from extend_box(0, full, 0, ())
 
 
 def _interval_covers(column: ColumnOptions) -> Words:
@@ -129,38 +151,38 @@ def _list_options_of_row(
     space: TableSpace, covers: list[Words], row: tuple[int, ...], k: int
 ) -> CoverOptions:
     """Combine the columns one by one; what is of no use is dropped after each."""
-    every = CoverOptions(pack_bits(np.ones((1, space.rows), np.bool_)), np.zeros(1), np.ones(1))
-    for column, covered, code in zip(space.columns, covers, row, strict=True):
+    nothing = np.zeros((1, space.limbs), np.int64)
+    every = CoverOptions(pack_bits(np.ones((1, space.rows), np.bool_)), nothing, np.ones(1), space)
+    for column, unit, covered, code in zip(space.columns, space.amounts, covers, row, strict=True):
         at = column.find_intervals_around(code, code)
-        every = _combine_options(every, covered[at], column.intervals[2][at], k)
+        limbs = split_limbs([int(steps) * unit for steps in column.steps[at]], space.limbs)
+        every = _combine_options(every, covered[at], limbs, k)
     return every
 
 
-def _combine_options(sofar: CoverOptions, cover: Words, cost: Floats, k: int) -> CoverOptions:
+def _combine_options(sofar: CoverOptions, cover: Words, limbs: Ints, k: int) -> CoverOptions:
     # Before the product is made, which might not fit the memory.
-    if sofar.cost.size * cost.size > 50 * _MOST:
+    if sofar.size * len(cover) > 50 * _MOST:
         raise TooManyError
     both = (sofar.cover[:, None, :] & cover[None, :, :]).reshape(-1, cover.shape[1])
-    total = (sofar.cost[:, None] + cost[None, :]).ravel()
-    ways = np.repeat(sofar.ways, cost.size)
     # Further columns only take rows away, so that what covers too few never recovers.
-    enough = count_bits(both) >= k
-    merged = _keep_cheapest(both[enough], total[enough], ways[enough])
-    if merged.cost.size > _MOST:
+    enough = np.flatnonzero(count_bits(both) >= k)
+    mine, other = np.divmod(enough, len(cover))
+    total = carry_limbs(sofar.limbs[mine] + limbs[other])
+    merged = _keep_cheapest(CoverOptions(both[enough], total, sofar.ways[mine], sofar.space))
+    if merged.size > _MOST:
         raise TooManyError
     # Ties stay: all tables of least cost are counted and listed later.
-    return merged.select_options(find_undominated(merged.cover, merged.cost, TIE))
+    return merged.drop_dominated(1)
 
 
-def _keep_cheapest(cover: Words, cost: Floats, ways: Floats) -> CoverOptions:
+def _keep_cheapest(every: CoverOptions) -> CoverOptions:
     """One option for each set of rows, in order of cost; the ways of ties add up."""
-    _, group = np.unique(cover, axis=0, return_inverse=True)
-    group = group.ravel()
-    least = np.full(int(group.max(initial=-1)) + 1, np.inf)
-    np.minimum.at(least, group, cost)
-    tie = cost <= least[group] + TIE
-    example = np.empty(least.size, np.int64)
-    example[group] = np.arange(group.size)
-    order = np.argsort(least, kind="stable")
-    times = np.asarray(np.bincount(group[tie], ways[tie], least.size), np.float64)
-    return CoverOptions(cover[example][order], least[order], times[order])
+    group = np.unique(every.cover, axis=0, return_inverse=True)[1].ravel()
+    order = np.lexsort((*every.limbs.T[::-1], group))
+    ranked, of = every.select_options(order), group[order]
+    first = np.flatnonzero(np.diff(of, prepend=-1))
+    tie = (ranked.limbs == ranked.limbs[first[of]]).all(axis=1)
+    times = np.asarray(np.bincount(of[tie], ranked.ways[tie], first.size), np.float64)
+    least = CoverOptions(ranked.cover[first], ranked.limbs[first], times, every.space)
+    return least.select_options(sort_limbs(least.limbs))

@@ -79,8 +79,9 @@ class ClassPopulation:
     """Divisions of rows, or of some of the rows, into allowed classes; ``rules`` are about these."""
 
     def __init__(
-        self, space: TableSpace, rules: Rules, start: Ints, size: int, seed: int, rows: Ints | None = None
+        self, space: TableSpace, rules: Rules, starts: Ints, size: int, seed: int, rows: Ints | None = None
     ) -> None:
+        """Begin with divisions, [starts, rows], each improved by local search."""
         costs, self.always = space.build_costs()
         codes = space.codes if rows is None else space.codes[rows]
         # n * n numbers: as float32 they take half the memory.
@@ -91,11 +92,10 @@ class ClassPopulation:
         self.visits = max(20, min(150, 500 // rules.size))
         self.children = np.empty((max(2, min(size // 5, _ROWS // n)), n), np.int64)
         self.size = max(2, min(size, 2 * _ROWS // n))
-        self.of = np.empty((1, n), np.int64)
-        self.costs = np.empty(1)
-        # A mutation below 0 asks for no crossover: the start itself is improved by local search.
-        make_children(self.given, start[None, :], self.of, self.costs, -1.0, 100 * n, self.state)
-        self.costs += self.always * n
+        of, improved = np.empty(starts.shape, np.int64), np.empty(len(starts))
+        # A mutation below 0 asks for no crossover: the starts themselves are improved by local search.
+        make_children(self.given, starts, of, improved, -1.0, 100 * n, self.state)
+        self._keep_best(of, improved + self.always * n)
 
     @property
     def child_count(self) -> int:
@@ -106,8 +106,11 @@ class ClassPopulation:
         """Make children by crossover; of all tables the best survive, no two of one cost."""
         costs = np.empty(self.children.shape[0])
         make_children(self.given, self.of, self.children, costs, mutation, self.visits, self.state)
-        of = np.concatenate([self.of, self.children])
-        costs = np.concatenate([self.costs, costs + self.always * self.of.shape[1]])
+        every = np.concatenate([self.costs, costs + self.always * self.of.shape[1]])
+        self._keep_best(np.concatenate([self.of, self.children]), every)
+
+    def _keep_best(self, of: Ints, costs: Floats) -> None:
+        """Let the best of some divisions survive."""
         order = np.argsort(costs, kind="stable")
         order = order[np.isfinite(costs[order])]  # a child that found no permitted form costs infinitely much
         # Equal costs mostly mean equal divisions, and copies would crowd out all others.

@@ -9,12 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from math import prod
+from math import frexp, lcm, prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.algorithms.exact.amounts import (
+    count_limbs,
+    find_common_unit,
+    list_places,
+    read_decimal,
+    read_fraction,
+    to_array,
+)
 from shoal.codespace.domain import Domain
 from shoal.codespace.loss import LOSSES, CellCosts, CellLoss, find_cell_costs
 from shoal.codespace.recoding import ColumnCells
@@ -27,10 +37,12 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 TIE = 1e-9
-"""Sums of costs that differ by less are equal: the order of adding makes a difference of about 1e-15."""
+"""Sums of costs that differ by less are equal to a heuristic; proofs and counts compare exact amounts."""
 PRESENT = -1
 """Instead of the ends of an interval: the set of the values present in the class."""
 _MOST_VALUES = 3000  # a line of m values has m^2/2 ranges
+_CLOSE = 1e-8  # share of a row that floats need not tell apart: a solver's tolerance is somewhat less
+_LIGHTEST = 1e-4  # weight beside 1 to 2 up to which they can
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +56,8 @@ class ColumnOptions:
     weight: float
     sets: bool = False
     """Whether a class may release the set of its values."""
+    one: float = 1.0
+    """The weight that costs 1 as a float: so that floats are of one scale, whatever that of the weights."""
 
     @cached_property
     def distinct_count(self) -> int:
@@ -57,17 +71,20 @@ class ColumnOptions:
         assert costs is not None  # `TableSpace.from_codes` has made sure of it
         return costs
 
+    @property
+    def scaled_weight(self) -> float:
+        """What a cell that loses everything costs, as a float."""
+        return self.weight / self.one
+
     def compute_costs(self, lo: Ints, hi: Ints) -> Floats:
         """What one cell costs that becomes the permitted interval ``lo..hi``."""
+        return self.scaled_weight * self._compute_shares(lo, hi)
+
+    def _compute_shares(self, lo: Ints, hi: Ints) -> Floats:
+        """What one cell loses, before the weight."""
         cells = ColumnCells(self.domain, np.arange(lo.size, dtype=np.int32), lo, hi, None)
         loss: CellLoss = LOSSES[self.loss]()
-        return self.weight * loss.per_cell(cells, self.distinct_count)
-
-    def compute_set_cost(self, codes: Ints) -> float:
-        """What one cell costs that becomes the set of the distinct ``codes``."""
-        if self.kind.spans_sets:
-            return float(self.compute_costs(codes[:1], codes[-1:])[0])
-        return self.weight * min(1.0, (codes.size - 1) * self.unit_cost)
+        return loss.per_cell(cells, self.distinct_count)
 
     @property
     def is_narrowest_cheapest(self) -> bool:
@@ -87,23 +104,67 @@ class ColumnOptions:
         lo, hi = _list_intervals(self.domain, np.unique(self.code))
         return lo, hi, self.compute_costs(lo, hi)
 
+    @cached_property
+    def _parts(self) -> tuple[NDArray[Any], int]:
+        """What each interval loses as whole numbers, and which number is everything."""
+        lo, hi, _ = self.intervals
+        if not self.domain.has_ranges:
+            shares = [read_fraction(share) for share in self._compute_shares(lo, hi).tolist()]
+            whole = lcm(
+                max(self.domain.size - 1, 1) if self.sets else 1, *(each.denominator for each in shares)
+            )
+            return to_array([int(share * whole) for share in shares]), whole
+        if self.kind.step:
+            return (hi > lo).astype(np.int64), 1
+        place = list_places(self.domain)
+        whole = max(int(place[-1]), 1)
+        # An interval with the missing value would be wider than the axis.
+        return np.minimum(place[hi] - place[lo], whole), whole
+
+    @property
+    def share(self) -> Fraction:
+        """The exact cost of one step, see `steps`."""
+        return abs(read_decimal(self.weight)) / self._parts[1]
+
+    @cached_property
+    def steps(self) -> NDArray[Any]:
+        """[intervals] what each of them costs exactly, as a whole number of the column's shares."""
+        return self._parts[0] * self._sign
+
+    @property
+    def _sign(self) -> int:
+        return (self.weight > 0) - (self.weight < 0)
+
+    @property
+    def most_steps(self) -> int:
+        """No cell costs or gains more steps than this."""
+        return max(abs(int(self.steps.max())), abs(int(self.steps.min())), self._parts[1])
+
+    def count_set_steps(self, codes: Ints) -> int:
+        """What the set of the distinct ``codes`` costs exactly, in steps."""
+        whole = self._parts[1]
+        if self.kind.step:
+            return self._sign * whole
+        values = int(codes[-1] - codes[0]) if self.kind.spans_sets else codes.size - 1
+        return self._sign * min(whole, values * whole // (self.domain.size - 1))
+
     def find_intervals_around(self, first: int, last: int) -> NDArray[np.intp]:
         """Which of the intervals hold the codes ``first`` to ``last``, the narrowest first."""
         lo, hi, _ = self.intervals
         at = np.flatnonzero((lo <= first) & (hi >= last))
         return at[np.argsort(hi[at] - lo[at], kind="stable")]
 
-    def find_cheapest_cells(self, codes: Ints) -> tuple[float, list[tuple[int, int]]]:
-        """The least cost of a cell that covers ``codes``, and all that have it, the narrowest first."""
-        lo, hi, cost = self.intervals
+    def find_cheapest_cells(self, codes: Ints) -> tuple[int, list[tuple[int, int]]]:
+        """The least steps of a cell that covers ``codes``, and all that have them, the narrowest first."""
+        lo, hi, _ = self.intervals
         at = self.find_intervals_around(int(codes.min()), int(codes.max()))
-        choices = [(float(cost[i]), (int(lo[i]), int(hi[i]))) for i in at]
+        choices = [(int(self.steps[i]), (int(lo[i]), int(hi[i]))) for i in at]
         present = np.unique(codes)
         # A single value and `*` are among the intervals already.
         if self.sets and 1 < present.size < self.domain.size:
-            choices.insert(0, (self.compute_set_cost(present), (PRESENT, PRESENT)))
+            choices.insert(0, (self.count_set_steps(present), (PRESENT, PRESENT)))
         least = min(choices)[0]
-        return least, [ends for each, ends in choices if each <= least + TIE]
+        return least, [ends for steps, ends in choices if steps == least]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +173,7 @@ class TableSpace:
 
     columns: tuple[ColumnOptions, ...]
     scale: float
-    """A loss is this times the sum of the cells' costs."""
+    """A loss is this times the sum of the cells' costs as floats."""
 
     @classmethod
     def from_codes(
@@ -123,14 +184,57 @@ class TableSpace:
         if costs is None:
             exact = [name for name in LOSSES.built_in if find_cell_costs(name) is not None]
             raise RecipeError(f"loss '{loss}' cannot be minimised cell by cell: take {quote(exact)}")
+        # A power of 2: dividing by it changes no digit.
+        one = 2.0 ** (frexp(float(np.abs(weights).max()))[1] - 1) if weights.any() else 1.0
         columns = tuple(
             ColumnOptions(
-                domain, codes[:, j].astype(np.int64), loss, float(weights[j]), sets and domain.kind == "flat"
+                domain,
+                codes[:, j].astype(np.int64),
+                loss,
+                float(weights[j]),
+                sets and domain.kind == "flat",
+                one,
             )
             for j, domain in enumerate(domains)
         )
-        parts = float(np.abs(weights).sum()) * codes.shape[0]
-        return cls(columns, (1 / parts if parts else 0.0) if costs.mean else 1.0)
+        parts = float(np.abs(weights / one).sum()) * codes.shape[0]
+        return cls(columns, (1 / parts if parts else 0.0) if costs.mean else one)
+
+    @cached_property
+    def _common_unit(self) -> tuple[tuple[int, ...], Fraction]:
+        return find_common_unit([column.share for column in self.columns])
+
+    @property
+    def amounts(self) -> tuple[int, ...]:
+        """Per column, the exact cost of one of its steps in the unit that all columns share."""
+        return self._common_unit[0]
+
+    @cached_property
+    def limbs(self) -> int:
+        """How many limbs hold the amount of any table."""
+        each = [times * column.most_steps for times, column in zip(self.amounts, self.columns, strict=True)]
+        return count_limbs(self.rows * sum(each))
+
+    @cached_property
+    def _unit_cost(self) -> Fraction:
+        return self._common_unit[1] / Fraction(self.columns[0].one)
+
+    def to_cost(self, amount: int) -> float:
+        """An exact amount as a float, in the scale of all costs that are floats."""
+        return amount * self._unit_cost.numerator / self._unit_cost.denominator
+
+    def settle_bound(self, bound: float, cost: float) -> float:
+        """What a bound that was computed in floats proves of a table of that cost: at most the cost itself.
+
+        A bound that equals the cost is a proof, and the only form of one. Floats give it where what they
+        cannot tell from the cost is next to nothing of the lightest column. Where weights are so different
+        that a light column vanishes beside a heavy one, they prove nothing.
+        """
+        weights = [abs(column.scaled_weight) for column in self.columns if column.weight]
+        lightest = min(weights, default=1.0)
+        if lightest < _LIGHTEST:
+            return min(bound, cost - _CLOSE * self.rows)
+        return cost if bound >= cost - _CLOSE * lightest * self.rows else bound
 
     @property
     def rows(self) -> int:
@@ -191,11 +295,11 @@ def _column_costs(column: ColumnOptions) -> _ColumnCosts:
     if not domain.has_ranges and not column.sets:
         return _tree_costs(column)
     # With a weight below 0 `*` is the cheapest cell for any rows, so that width plays no part.
-    gain = min(column.weight, 0.0) if domain.size > 1 else 0.0
+    gain = min(column.scaled_weight, 0.0) if domain.size > 1 else 0.0
     # Places that are 1 apart: every range costs the same.
     position = np.arange(domain.size, dtype=np.float64) if column.kind.step else domain.position
     unit = column.unit_cost if column.sets and not column.kind.spans_sets else 0.0
-    return _ColumnCosts(max(column.weight, 0.0), position, _NO_TREE, np.empty(0), unit, gain)
+    return _ColumnCosts(max(column.scaled_weight, 0.0), position, _NO_TREE, np.empty(0), unit, gain)
 
 
 def _tree_costs(column: ColumnOptions) -> _ColumnCosts:

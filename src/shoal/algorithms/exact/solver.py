@@ -21,6 +21,7 @@ from shoal.table.formats import import_optional
 Floats = NDArray[np.float64]
 
 _OUT_OF_TIME = 1  # as scipy's linprog says it
+_DEAREST = 1e4  # what the largest cost is to HiGHS, which ends 1e-6 from the optimum, whatever the costs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +65,7 @@ def solve_programme(programme: Programme, budget: Budget, known: SearchFigures) 
     """
     optimize = import_optional("scipy.optimize", "shoal[scipy]")
 
+    scale = _DEAREST / (float(np.abs(programme.cost).max(initial=0.0)) or 1.0)
     options: dict[str, Any] = {"mip_rel_gap": 0.0, "presolve": False}
     if budget.seconds is not None:
         options["time_limit"] = max(budget.seconds_left, 0.01)
@@ -71,7 +73,7 @@ def solve_programme(programme: Programme, budget: Budget, known: SearchFigures) 
         options["node_limit"] = budget.nodes_left
     result = _run_in_thread(
         lambda: optimize.milp(
-            programme.cost,
+            programme.cost * scale,
             integrality=programme.whole.astype(np.int64),
             bounds=optimize.Bounds(np.zeros(programme.cost.size), programme.upper),
             constraints=optimize.LinearConstraint(programme.rows, programme.low, programme.high),
@@ -82,7 +84,9 @@ def solve_programme(programme: Programme, budget: Budget, known: SearchFigures) 
     nodes = int(result.get("mip_node_count") or 0)
     bound = result.get("mip_dual_bound")
     budget.count_states(nodes)
-    return Answer(result.x, -np.inf if bound is None else float(bound), nodes, result.status in (0, 2))
+    return Answer(
+        result.x, -np.inf if bound is None else float(bound) / scale, nodes, result.status in (0, 2)
+    )
 
 
 def relax_programme(programme: Programme, seconds: float = np.inf) -> Relaxation:

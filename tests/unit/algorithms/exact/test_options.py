@@ -1,3 +1,6 @@
+from datetime import date
+from fractions import Fraction
+
 import numpy as np
 import polars as pl
 import pytest
@@ -15,6 +18,11 @@ TREE = Hierarchy.from_tree({"west": ["a", "b"], "east": ["c", "d", "e"]})
 def options(values, loss="certainty", weight=1.0, sets=False, tree=None) -> ColumnOptions:
     encoded = encode_column(pl.Series("q", values), Column("q", hierarchy=tree))
     return ColumnOptions(encoded.domain, encoded.codes.astype(np.int64), loss, weight, sets)
+
+
+def cheapest(column: ColumnOptions, codes) -> Fraction:
+    """The least cost of a cell around codes, exactly."""
+    return column.find_cheapest_cells(np.array(codes))[0] * column.share
 
 
 def texts(column: ColumnOptions, at) -> set[str]:
@@ -43,16 +51,22 @@ def test_a_category_may_stay_or_become_everything_or_a_node():
 
 
 def test_costs_of_cells():
-    number = options([1, 2, 4])
-    assert number.find_cheapest_cells(np.array([0, 1]))[0] == pytest.approx(1 / 3)
-    assert options([1, 2, 4], "distortion", 5.0).find_cheapest_cells(np.array([0, 1]))[0] == 5.0
+    assert cheapest(options([1, 2, 4]), [0, 1]) == Fraction(1, 3)
+    assert cheapest(options([1, 2, 4], "distortion", 5.0), [0, 1]) == 5
     # two groups beside each other, over three values that occur
     tree = options(["a", "c", "d"], tree=TREE)
-    c, d = tree.code[1:]
-    assert tree.find_cheapest_cells(np.array([c, d]))[0] == pytest.approx(2 / 3)
-    assert options(["a", "c", "d"], "ncp", tree=TREE).find_cheapest_cells(np.array([c, d]))[
-        0
-    ] == pytest.approx(2 / 4)
+    assert cheapest(tree, tree.code[1:]) == Fraction(2, 3)
+    assert cheapest(options(["a", "c", "d"], "ncp", tree=TREE), tree.code[1:]) == Fraction(2, 4)
+
+
+def test_costs_are_exact_at_any_scale():
+    """Decimals as they are written, and places of which a float does not hold all digits."""
+    assert cheapest(options([0.1, 0.2, 0.4], weight=1e-12), [0, 1]) == Fraction(1, 3 * 10**12)
+    large = options([2**62, 2**62 + 1, 2**62 + 3])
+    assert cheapest(large, [0, 1]) == Fraction(1, 3)
+    days = options([date(2020, 1, 1), date(2020, 1, 3), None, date(2020, 1, 8)])
+    assert cheapest(days, [1, 2]) == Fraction(2, 7)
+    assert cheapest(days, [0, 1]) == 1
 
 
 def test_ties_are_all_named_and_the_narrowest_first():
@@ -63,9 +77,10 @@ def test_ties_are_all_named_and_the_narrowest_first():
 
 def test_sets_of_values_present():
     column = options(["a", "b", "c"], "ncp", sets=True)
-    assert column.find_cheapest_cells(np.array([0, 2])) == (0.5, [(PRESENT, PRESENT)])
+    assert cheapest(column, [0, 2]) == Fraction(1, 2)
+    assert column.find_cheapest_cells(np.array([0, 2]))[1] == [(PRESENT, PRESENT)]
     assert column.find_cheapest_cells(np.array([0, 1, 2]))[1] == [(0, 2)]
-    assert options(["a", "b", "c"], "span-ncp", sets=True).find_cheapest_cells(np.array([0, 2]))[0] == 1.0
+    assert cheapest(options(["a", "b", "c"], "span-ncp", sets=True), [0, 2]) == 1
 
 
 @pytest.mark.parametrize("loss", ["certainty", "ncp", "span-ncp", "distortion"])
@@ -84,9 +99,7 @@ def test_the_kernels_know_the_same_costs(loss, weight):
     start = np.concatenate(([0], np.cumsum([group.size for group in groups])))
     costs, always = space.build_costs()
     found = group_costs(costs, space.codes, start, np.concatenate(groups)) + always
-    expected = [
-        sum(column.find_cheapest_cells(column.code[group])[0] for column in columns) for group in groups
-    ]
+    expected = [float(sum(cheapest(column, column.code[group]) for column in columns)) for group in groups]
     assert found == pytest.approx(expected)
 
 
@@ -98,11 +111,37 @@ def test_the_size_of_the_space():
 
 def test_a_mean_is_scaled():
     column = options([1, 2, 4])
-    for loss, scale in (("ncp", 1 / 6), ("certainty", 1.0)):
+    for loss, lost in (("ncp", -1 / 3), ("certainty", -2.0)):
         space = TableSpace.from_codes(
             [column.domain], column.code[:, None], loss, np.array([-2.0]), sets=False
         )
-        assert space.scale == pytest.approx(scale)
+        assert space.columns[0].intervals[2].min() * space.scale == pytest.approx(lost)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 3e7, 1e12])
+def test_floats_have_one_scale_and_amounts_none(scale):
+    column = options([1, 2, 4])
+    codes = np.repeat(column.code[:, None], 2, axis=1)
+    weights = np.array([20.0, -3.0]) * scale
+    space = TableSpace.from_codes([column.domain] * 2, codes, "ncp", weights, sets=False)
+    assert space.amounts == (20, 3)
+    assert 1 <= max(abs(each.scaled_weight) for each in space.columns) < 2
+    # the narrow range of the first column, and all of the second
+    assert space.to_cost(20 - 3 * 3) * space.scale == pytest.approx((20 / 3 - 3) / (23 * 3))
+
+
+def test_a_bound_in_floats_is_a_proof_only_where_floats_can_tell():
+    column = options([1, 2, 4])
+    codes = np.repeat(column.code[:, None], 2, axis=1)
+
+    def settle(weights, bound, cost=1.0):
+        space = TableSpace.from_codes([column.domain] * 2, codes, "ncp", np.array(weights), sets=False)
+        return space.settle_bound(bound, cost)
+
+    assert settle([1.0, 1.0], 1.0 - 1e-12) == 1.0
+    assert settle([1.0, 1.0], 1.0 + 1e-12) == 1.0
+    assert settle([1.0, 1.0], 1.0 - 1e-6) == 1.0 - 1e-6
+    assert settle([1e12, 1e-12], 1.0) < 1.0
 
 
 def test_what_has_no_end_is_refused():

@@ -150,7 +150,7 @@ def test_settings():
     [
         ({"algorithms": ["magic"]}, "unknown algorithm 'magic'"),
         ({"algorithms": "mondrian"}, "is a list"),
-        ({"k": [1]}, "k must be at least 2, not 1"),
+        ({"k": [0]}, "k must be at least 1, not 0"),
         ({"k": [2], "l": [3]}, "every l is above every k"),
         ({"loss": "pain"}, "unknown loss 'pain'"),
         ({"models": ["t(t=2)"]}, "t"),

@@ -1,0 +1,190 @@
+"""A portfolio: several algorithms, each refined a little, the best refined further; small tables evolve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.algorithms.cluster import cluster_rows
+from shoal.algorithms.exact.budget import Budget
+from shoal.algorithms.exact.options import TableSpace
+from shoal.algorithms.hilbert import Hilbert
+from shoal.algorithms.mondrian import Mondrian
+from shoal.algorithms.peel import build_peel_proposal
+from shoal.algorithms.problem import Problem, Progress, silent
+from shoal.algorithms.refine import Partition
+from shoal.algorithms.small_tables import build_cheapest_proposal, evolve_in_rounds
+from shoal.algorithms.space import (
+    ClusteringSpace,
+    Run,
+    replace_unsound_proposal,
+    split_equal_rows,
+    start_worker,
+    transfer_classes,
+)
+from shoal.codespace.frequency import FrequencyTable
+from shoal.codespace.loss import LOSSES, find_cell_costs
+from shoal.codespace.recoding import Proposal, Recoding
+from shoal.kernels.cluster import cluster_cells
+from shoal.kernels.compiled import prepare_kernels
+from shoal.kernels.cut_workspace import GREEDY
+from shoal.kernels.groups import cheapest_partners, pair_costs
+from shoal.kernels.hilbert import cut_sequence, hilbert_keys
+from shoal.kernels.local_search import make_children
+from shoal.kernels.partition import KERNELS
+from shoal.kernels.peel import peel_classes
+from shoal.kernels.refine import improve_partition, set_up
+
+_VECTOR = 2e-9  # seconds that a level vector takes per row, about: most come when few rows are left
+_TRIMMED = 20e-9  # or one by which few rows leave
+_STARTS = 0.2  # share of the budget for finding where to start from
+_TRIALS = 0.25  # and for finding out which start is best
+_SWEEPS = 1 << 30
+_SMALL = 400  # rows up to which classes evolve: then that finds more than refining does
+_VISIT = 0.75e-6  # seconds that local search takes for a row, about, times the size of classes
+
+
+def choose_seconds(seconds: float | None, trees: bool) -> float:
+    """The budget, in seconds of an ordinary core: what was asked for, or the default."""
+    return seconds or (2.0 if trees else 0.6)
+
+
+def search_portfolio(
+    problem: Problem, seconds: float, on_progress: Progress = silent, budget: Budget | None = None
+) -> Proposal:
+    """The best classes of several algorithms, refined; ``budget`` counts the tables that are bred."""
+    space = ClusteringSpace.from_table(problem, split_equal_rows(problem, every=problem.has_value_limits))
+    is_small = problem.rows.rows <= _SMALL and is_evolvable(problem)
+    _prepare_kernels(space, is_small)
+    with start_worker(on_progress) as run:
+        starts = dict(_build_starts(problem, space, seconds, run, on_progress))
+        refined, made = _refine_best_start(problem, space, seconds, starts, run, on_progress)
+    if is_small:
+        refined = _evolve_best(problem, refined, made, seconds, budget or Budget(on_progress=on_progress))
+    if not _is_refined(problem.loss):
+        refined = _keep_least_loss(problem, refined, space.table, starts)
+    return replace_unsound_proposal(problem, refined)
+
+
+def is_for_portfolio(problem: Problem) -> bool:
+    """Whether the algorithms take the weights: none below 0, and some above."""
+    return bool((problem.weights >= 0).all() and problem.weights.any())
+
+
+def is_evolvable(problem: Problem) -> bool:
+    """Whether evolution minimises the loss and keeps the goal: it counts rows, not people."""
+    return problem.person is None and problem.rows.count is None and find_cell_costs(problem.loss) is not None
+
+
+def _evolve_best(
+    problem: Problem, refined: Proposal, made: list[NDArray[np.int32]], seconds: float, budget: Budget
+) -> Proposal:
+    """What evolves from the refined classes, if it loses less than they do."""
+    table = problem.rows.one_by_one(in_order=True)
+    space = TableSpace.from_codes(problem.domains, table.codes, problem.loss, problem.weights, sets=True)
+    starts = np.stack([classes[refined.table.of_row] for classes in made]).astype(np.int64)
+    budget.scale = space.scale
+    size = max(problem.build_rules(table).size, 2)
+    class_of, _ = evolve_in_rounds(problem, space, starts, int(seconds / (_VISIT * size)), budget)
+    bred = build_cheapest_proposal(table, space, class_of)
+    before, after = _measure_loss(problem, refined), _measure_loss(problem, bred)
+    if after >= before:
+        return refined
+    note = f"evolution lowered the loss '{problem.loss}' from {before:.4g} to {after:.4g}"
+    nodes = (refined.nodes or 0) + budget.nodes
+    return replace(bred, nodes=nodes, notes=(*refined.notes, note), tried=refined.tried)
+
+
+def _prepare_kernels(space: ClusteringSpace, is_small: bool) -> None:
+    """Have the kernels compiled that the search will call, several at once, if they are not there."""
+    ruled = space.rules.limit.size > 0
+    along: Any = peel_classes if space.measure.root.size > 0 or ruled else cut_sequence
+    # The longest first, so that no process is left with it at the end.
+    kernels = [improve_partition, KERNELS[GREEDY], along, cluster_cells, set_up, hilbert_keys]
+    if is_small:
+        kernels = [make_children, *kernels, pair_costs, cheapest_partners]
+    prepare_kernels(kernels, wide=space.table.codes.dtype == np.uint32, ruled=ruled)
+
+
+def _build_starts(
+    problem: Problem, space: ClusteringSpace, seconds: float, run: Run, on_progress: Progress
+) -> Iterator[tuple[str, NDArray[np.int32]]]:
+    """Classes to start from, by the name of how they were made."""
+    greedy = transfer_classes(Mondrian().search(problem, on_progress), space.table)
+    yield "mondrian", greedy
+    # Along a tree's leaves a curve jumps more than it stays, and it knows nothing of sensitive values.
+    if space.measure.root.size > 0 or space.rules.limit.size > 0:
+        each = _TRIMMED if problem.has_value_limits else _VECTOR
+        vectors = int(2 * _STARTS * seconds / (space.table.weight.size * each))
+        yield "peel", transfer_classes(build_peel_proposal(problem, max(vectors, 1), run), space.table)
+    else:
+        yield "hilbert", transfer_classes(Hilbert().search(problem, on_progress), space.table)
+    rows, size = space.ident.size, max(space.rules.size, 1)
+    cell = int(_STARTS * seconds * 2 * size / (rows * space.step_nanoseconds * 1e-9))
+    if cell >= 4 * size and len(problem.domains) > space.measure.root.shape[1]:
+        cell = 0 if cell >= rows else cell
+        yield f"cluster(cell={cell})", cluster_rows(space, greedy, cell, problem.threads, on_progress)
+
+
+def _refine_best_start(
+    problem: Problem,
+    space: ClusteringSpace,
+    seconds: float,
+    starts: dict[str, NDArray[np.int32]],
+    run: Run,
+    on_progress: Progress,
+) -> tuple[Proposal, list[NDArray[np.int32]]]:
+    """Refine every start a little, then the best of them as long as the budget lasts; and all of them."""
+    made = {name: Partition(space, start, problem.seed) for name, start in starts.items()}
+    tried = tuple((name, partition.loss) for name, partition in made.items())
+    for done, partition in enumerate(made.values(), 1):
+        partition.refine_classes(1, _TRIALS * seconds / len(made), run)
+        on_progress("comparing", done / len(made))
+    best = min(made, key=lambda name: made[name].loss)
+    chosen = made[best]
+    trial = chosen.loss
+    # The budget is one for all: what the losing starts used is gone.
+    others = sum(partition.spent for name, partition in made.items() if name != best)
+    chosen.refine_classes(_SWEEPS, (1 - _STARTS) * seconds - others, run, on_progress)
+    on_progress("refining", 1.0)
+    lost = ", ".join(f"{name} {100 * loss:.2f}" for name, loss in tried)
+    notes = (
+        f"auto tried {lost} % lost",
+        f"auto chose {best}, which lost least after a first sweep of refinement ({100 * trial:.2f} %), "
+        f"and refined it to {100 * chosen.loss:.2f} % in {chosen.swept} sweeps",
+    )
+    nodes = sum(partition.evaluations for partition in made.values())
+    refined = Proposal(space.table, chosen.class_of(), nodes=nodes, notes=notes, tried=tried)
+    return refined, [partition.class_of() for partition in made.values()]
+
+
+def _is_refined(loss: str) -> bool:
+    """Whether it is what the refinement minimises: the mean width of the cells."""
+    costs = find_cell_costs(loss)
+    return costs is not None and costs.mean and not costs.step
+
+
+def _keep_least_loss(
+    problem: Problem, refined: Proposal, table: FrequencyTable, starts: dict[str, NDArray[np.int32]]
+) -> Proposal:
+    """What has the least of the loss that was asked for, where that is not what the refinement minimises."""
+    plain = {
+        name: replace(refined, table=table, cells=None, class_of=start) for name, start in starts.items()
+    }
+    lost = {name: _measure_loss(problem, proposal) for name, proposal in plain.items()}
+    least = min(lost, key=lambda name: lost[name])
+    if _measure_loss(problem, refined) <= lost[least]:
+        return refined
+    why = f"{least} as it was has less of the loss '{problem.loss}': {lost[least]:g}"
+    return replace(plain[least], notes=(*refined.notes, why))
+
+
+def _measure_loss(problem: Problem, proposal: Proposal) -> float:
+    """The loss that was asked for."""
+    recoding = Recoding.from_proposal(proposal, problem.domains)
+    measured: float = LOSSES[problem.loss]().measure(recoding, problem.weights).value
+    return measured
