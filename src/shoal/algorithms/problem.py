@@ -22,7 +22,7 @@ from shoal.kernels.kinds import PEOPLE, PERSON, POPULATION, Rule
 from shoal.kernels.rules import Rules, assemble_rules, estimate_usual_counts, set_whole
 from shoal.privacy import Counts, Model, PopulationFit, SensitiveCounts, ValueScale
 from shoal.privacy.counts import sum_by_place
-from shoal.privacy.people import count_people, count_people_by_value, find_counted_rows, number_units
+from shoal.privacy.people import count_people, count_people_by_value, list_counted, number_units
 from shoal.support.progress import Progress, silent
 
 __all__ = ["Algorithm", "Problem", "Progress", "silent"]
@@ -242,24 +242,20 @@ class Problem:
         columns = dict(
             zip((*self.sensitive, PERSON), pairwise([*first.tolist(), first[-1] + 1]), strict=True)
         )
-        nobody = np.zeros(self.person.size, np.int64)
-        values = [*self.rows.sensitive, nobody]
-        units = [number_units(self.person, each) for each in values]
+        # A person with the one value that all have is the person.
+        units = [*(number_units(self.person, each) for each in self.rows.sensitive), self.person]
         # Units of one column follow those of another, so that a number tells the column, too.
         begin = np.cumsum([0, *(int(unit.max()) + 1 for unit in units)])
-        start, unit, value = _list_units(
-            table.of_row,
-            table.weight.size,
-            np.concatenate([unit + offset for unit, offset in zip(units, begin, strict=False)]),
-            np.concatenate(
-                [each.astype(np.int64) + offset for each, offset in zip(values, first, strict=True)]
-            ),
-        )
+        value_of = np.full(int(begin[-1]), first[-1], np.int32)
+        for unit, offset, values, start in zip(units, begin, self.rows.sensitive, first, strict=False):
+            value_of[unit + offset] = values + start
+        unit = np.concatenate([unit + offset for unit, offset in zip(units, begin, strict=False)])
+        row, unit = list_counted(np.tile(table.of_row, len(units)), unit)
+        entry = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=table.weight.size))))
         # What somebody has in many rows counts once in the whole table, as in a class.
-        once = np.unique(unit, return_index=True)[1]
-        whole = np.bincount(value[once], minlength=int(first[-1]) + 1)
-        entries = (start, value.astype(np.int32), unit)
+        whole = np.bincount(value_of, minlength=int(first[-1]) + 1)
         people = Rule(PEOPLE, PERSON, least)
+        entries = (entry, value_of[unit], unit)
         found = assemble_rules(size, [*rules, people], columns, entries, int(begin[-1]))
         return set_whole(found, whole, self.rows.rows)
 
@@ -298,22 +294,6 @@ class Problem:
         equal = self._count_equal_people(table.codes)[pair % table.weight.size]
         people = np.bincount(pair // table.weight.size, equal, size.size)
         return np.rint(np.where(size == self.rows.rows, self.population_size, people)).astype(np.int64)
-
-
-def _list_units(
-    of_row: NDArray[np.int32], size: int, unit: NDArray[np.int64], value: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The different units of each weighted row with their values, and where each row's begin.
-
-    Parameters
-    ----------
-    unit, value : int64[columns * rows]
-        Of all rows, column after column.
-    """
-    row = np.tile(of_row.astype(np.int64), unit.size // of_row.size)
-    counted = find_counted_rows(row, unit)
-    start = np.searchsorted(row[counted], np.arange(size + 1))
-    return start, unit[counted], value[counted]
 
 
 def _with_values(histograms: Histograms, counts: tuple[NDArray[np.int64], ...]) -> Histograms:

@@ -111,7 +111,7 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         recoding = build_recoding(recipe, subject, proposal)
         frame, taken = _build_frame(recipe, table, subject, recoding)
         others = [Recoding.from_proposal(other, subject.problem.domains) for other in proposal.alternatives]
-        person = _select_people(subject, table, taken)
+        person = _select_people(subject, taken)
         return RecodedFrame(
             table,
             table.rows,
@@ -173,22 +173,26 @@ def _number_people(recipe: Recipe, table: Table, rows: Rows | None) -> tuple[Row
     return person, (told,) if missing else ()
 
 
-def _select_people(subject: PreparedTable, table: Table, taken: Rows) -> Rows | None:
+def _select_people(subject: PreparedTable, taken: Rows) -> Rows | None:
     """The person of each released row."""
     if subject.person is None:
         return None
-    places = np.arange(table.rows) if subject.rows is None else subject.rows
-    return subject.person[np.searchsorted(places, taken)]
+    return subject.person[_find_coded_rows(subject, taken)]
+
+
+def _find_coded_rows(subject: PreparedTable, taken: Rows) -> Rows:
+    """Where rows of the table are among those that took part, for which alone there are codes."""
+    return taken if subject.rows is None else np.searchsorted(subject.rows, taken)
 
 
 def _describe_people(recipe: Recipe, person: Rows | None) -> tuple[str, ...]:
     """What was done because people have several rows."""
     if person is None:
         return ()
-    rows = np.unique(person, return_counts=True)[1]
+    rows = np.bincount(person)
     return (
-        f"people were counted, not rows: the {person.size:,} released rows are of {rows.size:,} people by "
-        f"'{recipe.person}', of whom one has {rows.max():,}",
+        f"people were counted, not rows: the {person.size:,} released rows are of "
+        f"{np.count_nonzero(rows):,} people by '{recipe.person}', of whom one has {rows.max():,}",
         f"'{recipe.person}' was left out, and the rows are sorted by what is released, so that their order "
         "does not tell which of them are of one person",
     )
@@ -248,8 +252,9 @@ def _build_frame(
     rows = np.arange(table.rows) if rows is None else rows
     native = tuple(table.frame.to_series(table.names.index(name)).dtype for name in recipe.quasi)
     left_out = recipe.left_out(table.names)
+    classes, class_of = recoding.render_classes(native, recipe.render), recoding.classes_of_released()
     columns, rows = sort_released_rows(
-        _keeps_order(recipe, subject), table, recoding.render_columns(native, recipe.render), rows, left_out
+        _keeps_order(recipe, subject), table, classes, class_of, rows, left_out
     )
     kept_along = {"keep_index": recipe.keep_index, "keep_metadata": recipe.keep_metadata}
     return table.build_release(columns, rows, left_out, **kept_along), rows
@@ -263,14 +268,11 @@ def _keeps_order(recipe: Recipe, subject: PreparedTable) -> bool:
 def _judge_whole(recipe: Recipe, recoded: RecodedFrame) -> tuple[Finding, ...]:
     """What all released columns give away together."""
     table, subject, taken = recoded.table, recoded.subject, recoded.taken
-    # Codes exist for the rows that took part; `taken` counts in the whole table.
-    places = np.arange(table.rows) if subject.rows is None else subject.rows
-    took_part = np.searchsorted(places, taken)
     judged = describe_release(
         recipe,
         read_table(recoded.frame).frame,
         subject.columns,
-        original=list_original_columns(subject.encoded, took_part),
+        original=list_original_columns(subject.encoded, _find_coded_rows(subject, taken)),
         lost=measure_column_loss(recoded.recoding),
         # Columns that are not released still tell, if the rows stand in their order.
         left_out=table.gather_columns(recipe.left_out(table.names), taken),
