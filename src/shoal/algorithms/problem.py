@@ -175,7 +175,15 @@ class Problem:
             found = count_people_by_value(group, values[row], self.person[row], self.scales.get(name))
             columns[name] = replace(found, reference=whole[name]) if name in whole else found
         size = count_people(group, self.person[row], groups)
-        return Counts(size, columns, rows_of=np.bincount(group, minlength=groups))
+        return Counts(size, columns, rows_of=self._count_rows(group, row, groups))
+
+    def _count_rows(
+        self, group: NDArray[np.integer], row: NDArray[np.integer], groups: int
+    ) -> NDArray[np.int64]:
+        """Number of original rows in each group."""
+        if self.rows.count is None:
+            return np.bincount(group, minlength=groups)
+        return sum_by_place(group, self.rows.count[row], groups)
 
     def count_people_of_release(self, class_of: NDArray[np.integer], classes: int) -> Counts:
         """The classes of a release by their people, given the class of each row, or -1 if it is suppressed.
@@ -192,7 +200,7 @@ class Problem:
                 scale = replace(scale, levels=scale.levels[:, present])
             columns[name] = count_people_by_value(class_of[kept], number, self.person[kept], scale)
         size = count_people(class_of[kept], self.person[kept], classes)
-        return Counts(size, columns, rows_of=np.bincount(class_of[kept], minlength=classes))
+        return Counts(size, columns, rows_of=self._count_rows(class_of[kept], kept, classes))
 
     def build_axes(self) -> Axes:
         """The quasi-identifiers for the kernels."""

@@ -54,11 +54,6 @@ def check_counted(recipe: Recipe, within: str, why: str, people: str) -> None:
         be for a comparison with a population.
     """
     algorithm = recipe.algorithm
-    if recipe.person is not None:
-        raise RecipeError(
-            f"{within} rows are counted, not people: a person can be named only where the table is in "
-            "memory; run it there, or keep one row of each person and leave out the person"
-        )
     if not algorithm.works_on_counted_rows or algorithm.divides_equal_rows:
         raise RecipeError(
             f"{_describe_algorithm(algorithm)} looks at every row by itself, {why}; {within} there are "

@@ -22,6 +22,7 @@ from shoal.engines.base import (
 )
 from shoal.engines.checks import check_names, check_people
 from shoal.engines.inputs import choose_source
+from shoal.engines.people import describe_missing_ids, describe_people
 from shoal.engines.prepare import PreparedTable, encode_roles, prepare_rows, read_known_columns
 from shoal.engines.release import Release
 from shoal.engines.verify_frame import verify_frame
@@ -165,12 +166,12 @@ def _number_people(recipe: Recipe, table: Table, rows: Rows | None) -> tuple[Row
     if recipe.person is None:
         return None, ()
     person, missing = number_people(_select_rows(table, recipe.person, rows))
-    told = f"'{recipe.person}' is missing in {missing:,} rows: each of them counts as a person of its own"
+    told = describe_missing_ids(recipe, missing)
     # With one row each, counting people is counting rows, which everything can do.
     if not has_repeated_people(person):
-        return None, (told,) if missing else ()
+        return None, told
     check_people(recipe)
-    return person, (told,) if missing else ()
+    return person, told
 
 
 def _select_people(subject: PreparedTable, taken: Rows) -> Rows | None:
@@ -190,12 +191,7 @@ def _describe_people(recipe: Recipe, person: Rows | None) -> tuple[str, ...]:
     if person is None:
         return ()
     rows = np.bincount(person)
-    return (
-        f"people were counted, not rows: the {person.size:,} released rows are of "
-        f"{np.count_nonzero(rows):,} people by '{recipe.person}', of whom one has {rows.max():,}",
-        f"'{recipe.person}' was left out, and the rows are sorted by what is released, so that their order "
-        "does not tell which of them are of one person",
-    )
+    return describe_people(recipe, person.size, int(np.count_nonzero(rows)), int(rows.max()))
 
 
 def _find_complete_rows(recipe: Recipe, table: Table, columns: Mapping[str, Column]) -> Rows | None:

@@ -320,7 +320,7 @@ def is_cut_allowed(
         code = np.int64(rows.codes[i, cut.axis])
         tie = code == cut.hi and cut.ties != WHOLE
         left = cut.lo <= code <= cut.hi and (not tie or ties > 0)
-        ties -= left and tie
+        ties -= 1 if left and tie else 0
         if people:
             if _add_lacking(tests, rows.ident[i], use.histogram, LEFT if left else RIGHT):
                 return True

@@ -20,6 +20,7 @@ from shoal.privacy.base import Model
 from shoal.privacy.counts import SensitiveCounts, ValueScale
 from shoal.privacy.distinct_l import DistinctL, PSensitive
 from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.risk import MaxRisk
 from shoal.privacy.scale import fold_spelling
 from shoal.table import Table, to_strings
 
@@ -32,7 +33,7 @@ def number_people(column: pl.Series) -> tuple[NDArray[np.int64], int]:
     """
     cells = column if column.dtype.is_integer() else to_strings(column)
     # Few ids have many rows: spellings are looked at once for each.
-    distinct = cells.drop_nulls().unique()
+    distinct = cells.drop_nulls().unique(maintain_order=True)
     number = cells.replace_strict(distinct, number_ids(distinct), default=None, return_dtype=pl.Int64)
     known = number.is_not_null().to_numpy()
     found = number.fill_null(-1).to_numpy(writable=True)
@@ -102,6 +103,12 @@ def list_countable_models(models: Iterable[Model]) -> Iterator[Model]:
             yield KAnonymity(model.k)
         elif not model.sensitive or isinstance(model, DistinctL | PSensitive):
             yield model
+
+
+def count_needed_people(models: Iterable[Model]) -> int | None:
+    """How many different people of a class have to be known to judge it; None if it takes all of them."""
+    needed = [model.least_people() if isinstance(model, KAnonymity | MaxRisk) else None for model in models]
+    return None if None in needed else max((each for each in needed if each is not None), default=None)
 
 
 def has_repeated_people(person: NDArray[np.integer]) -> bool:

@@ -386,9 +386,9 @@ def order_released(
     rank = _rank_texts([*classes.values()])[class_of]
     others = [name for name in table.names if name not in classes and name not in left_out]
     if not others:
-        place = rank * rank.size + np.arange(rank.size)
-        place.sort()
-        return place % max(rank.size, 1)
+        place: NDArray[np.int64] = rank * rank.size + np.arange(rank.size)
+        place.sort()  # all different, so that one sort of numbers will do
+        return place % np.int64(max(rank.size, 1))
     cells = [use_safe_name(table.frame[name]).gather(rows) for name in others]
     texts = [to_strings(series).alias(str(j)) for j, series in enumerate(cells)]
     keys = pl.DataFrame([pl.Series("rank", rank), *texts])
@@ -403,8 +403,9 @@ def _rank_texts(cells: Sequence[pl.Series]) -> NDArray[np.int64]:
     ordered = texts[order]
     new = ordered.select(pl.any_horizontal(pl.all().ne_missing(pl.all().shift(1)))).to_series().to_numpy()
     rank = np.empty(order.size, np.int64)
-    rank[order] = np.cumsum(new)  # whether the first of all is new makes no difference
-    return rank - rank.min(initial=rank.size)
+    rank[order] = np.cumsum(new)
+    rank -= rank.min(initial=rank.size)  # whether the first of all is new makes no difference
+    return rank
 
 
 def _detect_kind(source: object) -> Kind:

@@ -102,6 +102,8 @@ class SparkEngine(Engine[SparkSource, CodedFrame, RecodedSparkFrame]):
         """Refuse what a cluster cannot do as one machine does."""
         recipe = self.recipe
         check_counted(recipe, "with Spark", "which no cluster shares out", "on one machine")
+        if recipe.person is not None:
+            raise RecipeError("with Spark rows are counted, not people: name no person, or use one machine")
         if recipe.safe_csv:
             raise RecipeError("--safe-csv is about delimited text, and Spark writes Parquet")
         if recipe.keep_index or recipe.keep_metadata:

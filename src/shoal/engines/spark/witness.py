@@ -156,6 +156,11 @@ class SparkWitness:
         assert self._counter is not None
         return self._counter
 
+    @property
+    def people(self) -> int | None:
+        """How many people the released rows are of, where people are counted."""
+        return None
+
     def list_distinct_values(self, name: str) -> pl.Series:
         """The different released values of a column."""
         assert self._released is not None
