@@ -225,7 +225,6 @@ REFUSED = {
         ["--memory", "1GB", "-a", "cluster", "-o", "out.csv"],
         "cluster looks at every row by itself",
     ),
-    "spark": (["--engine", "spark", "-o", "out"], "with Spark rows are counted, not people"),
     "an algorithm for rows": (["-a", "genetic"], "genetic counts rows only: take auto, "),
     "a population": (["-m", "k-map(k=3,population=visits.csv)"], "compare with a population count rows"),
     "later rows": (["--recoding-out", "r.json"], "classes for later rows count rows"),

@@ -155,6 +155,8 @@ def prepare_rows(
     codes: RoleCodes,
     rows: CodedRows,
     person: NDArray[np.int64] | None = None,
+    *,
+    reach: bool = True,
 ) -> PreparedTable:
     """Rows in code space as a problem to search, once it is known that the goal is within reach.
 
@@ -166,6 +168,8 @@ def prepare_rows(
         What the codes of ``rows`` stand for.
     person : int64[rows], optional
         The person of each row, where people are to be counted instead of rows.
+    reach : bool
+        Whether it can be asked by now if the goal is within reach: not before people are counted.
     """
     encoded = tuple(replace(column, codes=rows.quasi[j]) for j, column in enumerate(codes.quasi))
     problem = replace(
@@ -174,8 +178,8 @@ def prepare_rows(
         beside=codes.beside,
         person=person,
     )
-    # Last: it needs the counts of the whole table, and costs little beside the search.
-    check_reach(problem)
+    if reach:  # last: it needs the counts of the whole table, and costs little beside the search
+        check_reach(problem)
     warnings = _list_warnings(recipe, names, encoded, rows.rows)
     return PreparedTable(problem, encoded, columns, warnings, person=person)
 

@@ -44,8 +44,13 @@ def number_people(column: pl.Series) -> tuple[NDArray[np.int64], int]:
 
 def number_ids(distinct: pl.Series) -> pl.Series:
     """The number of the person of each of the different ids of a table; null for an id of blanks only."""
-    text = fold_spelling(to_strings(distinct))
-    return text.set(text == "", None).rank("dense").cast(pl.Int64) - 1
+    return fold_ids(distinct).rank("dense").cast(pl.Int64) - 1
+
+
+def fold_ids(ids: pl.Series) -> pl.Series:
+    """By what people are told apart, for each of some ids; null for an id of blanks only."""
+    text = fold_spelling(to_strings(ids))
+    return text.set(text == "", None)
 
 
 def read_people(table: Table, name: str | None) -> NDArray[np.int64] | None:
