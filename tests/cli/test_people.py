@@ -222,10 +222,9 @@ REFUSED = {
     "k above the number of people": (["-k", "41"], "k = 41, but the table has 40 people; ask for k of 40"),
     "two roles": (["--identifier", "patient_id"], "column 'patient_id' is named both person and identifier"),
     "rows on disk": (
-        ["--memory", "1GB", "-o", "out.csv"],
-        "with a memory limit rows are counted, not people",
+        ["--memory", "1GB", "-a", "cluster", "-o", "out.csv"],
+        "cluster looks at every row by itself",
     ),
-    "spark": (["--engine", "spark", "-o", "out"], "with Spark rows are counted, not people"),
     "an algorithm for rows": (["-a", "genetic"], "genetic counts rows only: take auto, "),
     "a population": (["-m", "k-map(k=3,population=visits.csv)"], "compare with a population count rows"),
     "later rows": (["--recoding-out", "r.json"], "classes for later rows count rows"),
@@ -256,7 +255,7 @@ def test_an_index_is_not_kept_and_people_do_not_travel(visits, tmp_path):
     assert "P01" not in (tmp_path / "out.csv").read_text()
     other = copy.copy(release)
     assert other.person is None
-    with pytest.raises(OutputError, match="whose row each is did not go along"):
+    with pytest.raises(OutputError, match="whose row each is did not come along"):
         other.write(tmp_path / "other.csv")
 
 

@@ -22,7 +22,7 @@ from shoal.kernels.kinds import GROUP, PEOPLE, PERSON, POPULATION, Rule
 from shoal.kernels.rules import Rules, assemble_rules, estimate_usual_counts, set_whole
 from shoal.privacy import Counts, Model, PopulationFit, SensitiveCounts, ValueScale
 from shoal.privacy.counts import sum_by_place
-from shoal.privacy.people import count_people, count_people_by_value, find_counted_rows, number_units
+from shoal.privacy.people import count_people, count_people_by_value, list_counted, number_units
 from shoal.support.progress import Progress, silent
 
 __all__ = ["Algorithm", "Problem", "Progress", "silent"]
@@ -178,7 +178,15 @@ class Problem:
             columns[name] = replace(found, reference=whole[name]) if name in whole else found
         size = count_people(group, self.person[row], groups)
         households = None if self.group is None else count_people(group, self.group[row], groups)
-        return Counts(size, columns, rows_of=np.bincount(group, minlength=groups), groups=households)
+        return Counts(size, columns, rows_of=self._count_rows(group, row, groups), groups=households)
+
+    def _count_rows(
+        self, group: NDArray[np.integer], row: NDArray[np.integer], groups: int
+    ) -> NDArray[np.int64]:
+        """Number of original rows in each group."""
+        if self.rows.count is None:
+            return np.bincount(group, minlength=groups)
+        return sum_by_place(group, self.rows.count[row], groups)
 
     def count_people_of_release(self, class_of: NDArray[np.integer], classes: int) -> Counts:
         """The classes of a release by their people, given the class of each row, or -1 if it is suppressed.
@@ -196,7 +204,7 @@ class Problem:
             columns[name] = count_people_by_value(class_of[kept], number, self.person[kept], scale)
         size = count_people(class_of[kept], self.person[kept], classes)
         households = None if self.group is None else count_people(class_of[kept], self.group[kept], classes)
-        rows = np.bincount(class_of[kept], minlength=classes)
+        rows = self._count_rows(class_of[kept], kept, classes)
         return Counts(size, columns, rows_of=rows, groups=households)
 
     def build_axes(self) -> Axes:
@@ -244,30 +252,28 @@ class Problem:
         assert self.person is not None
         least = max(model.least_people() for model in self.models)
         owners = [*([] if self.group is None else [(GROUP, self.group)]), (PERSON, self.person)]
-        first = np.cumsum([0, *self.rows.sensitive_sizes, *(1 for _ in owners)])[:-1]
+        sizes = (*self.rows.sensitive_sizes, *(1 for _ in owners))
+        first = np.cumsum([0, *sizes])[:-1]
         names = (*self.sensitive, *(name for name, _ in owners))
         columns = dict(zip(names, pairwise([*first.tolist(), first[-1] + 1]), strict=True))
-        nobody = np.zeros(self.person.size, np.int64)
-        values = [*self.rows.sensitive, *(nobody for _ in owners)]
+        # An owner with the one value that all have is the owner.
         units = [
             *(number_units(self.person, each) for each in self.rows.sensitive),
-            *(number_units(owner, nobody) for _, owner in owners),
+            *(owner for _, owner in owners),
         ]
         # Units of one column follow those of another, so that a number tells the column, too.
         begin = np.cumsum([0, *(int(unit.max()) + 1 for unit in units)])
-        start, unit, value = _list_units(
-            table.of_row,
-            table.weight.size,
-            np.concatenate([unit + offset for unit, offset in zip(units, begin, strict=False)]),
-            np.concatenate(
-                [each.astype(np.int64) + offset for each, offset in zip(values, first, strict=True)]
-            ),
-        )
+        # The values of owners; those of sensitive columns, which come first, follow.
+        value_of = np.repeat(first, np.diff(begin)).astype(np.int32)
+        for unit, offset, values, start in zip(units, begin, self.rows.sensitive, first, strict=False):
+            value_of[unit + offset] = values + start
+        unit = np.concatenate([unit + offset for unit, offset in zip(units, begin, strict=False)])
+        row, unit = list_counted(np.tile(table.of_row, len(units)), unit)
+        entry = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=table.weight.size))))
         # What somebody has in many rows counts once in the whole table, as in a class.
-        once = np.unique(unit, return_index=True)[1]
-        whole = np.bincount(value[once], minlength=int(first[-1]) + 1)
-        entries = (start, value.astype(np.int32), unit)
+        whole = np.bincount(value_of, minlength=int(first[-1]) + 1)
         people = Rule(PEOPLE, PERSON, least)
+        entries = (entry, value_of[unit], unit)
         found = assemble_rules(size, [*rules, people], columns, entries, int(begin[-1]))
         return set_whole(found, whole, self.rows.rows)
 
@@ -306,22 +312,6 @@ class Problem:
         equal = self._count_equal_people(table.codes)[pair % table.weight.size]
         people = np.bincount(pair // table.weight.size, equal, size.size)
         return np.rint(np.where(size == self.rows.rows, self.population_size, people)).astype(np.int64)
-
-
-def _list_units(
-    of_row: NDArray[np.int32], size: int, unit: NDArray[np.int64], value: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The different units of each weighted row with their values, and where each row's begin.
-
-    Parameters
-    ----------
-    unit, value : int64[columns * rows]
-        Of all rows, column after column.
-    """
-    row = np.tile(of_row.astype(np.int64), unit.size // of_row.size)
-    counted = find_counted_rows(row, unit)
-    start = np.searchsorted(row[counted], np.arange(size + 1))
-    return start, unit[counted], value[counted]
 
 
 def _with_values(histograms: Histograms, counts: tuple[NDArray[np.int64], ...]) -> Histograms:

@@ -189,9 +189,13 @@ class Recoding:
         A column that nothing happened to comes back in its own type (``native``), and so does one of
         representatives; any other is text.
         """
-        of_row = self.class_of[self.table.of_row]
-        of_row = of_row[of_row >= 0]
+        of_row = self.classes_of_released()
         return {name: values.gather(of_row) for name, values in self.render_classes(native, render).items()}
+
+    def classes_of_released(self) -> NDArray[np.int32]:
+        """The class of each released row."""
+        of_row = self.class_of[self.table.of_row]
+        return of_row if self.suppressed_rows == 0 else of_row[of_row >= 0]
 
     def render_classes(
         self, native: tuple[pl.DataType, ...], render: Render = "label"

@@ -61,11 +61,9 @@ def check_counted(recipe: Recipe, within: str, why: str, people: str) -> None:
             f"{within} groups of people are not counted: leave out the group '{recipe.group}', or run it "
             "where the table is in memory"
         )
-    if recipe.person is not None:
-        raise RecipeError(
-            f"{within} rows are counted, not people: a person can be named only where the table is in "
-            "memory; run it there, or keep one row of each person and leave out the person"
-        )
+    if recipe.pseudonym or recipe.relative is not None:
+        name = "a pseudonym" if recipe.pseudonym else "relative"
+        raise RecipeError(f"{within} there is no place for {name}: leave it out, or run it in memory")
     if not algorithm.works_on_counted_rows or algorithm.divides_equal_rows:
         raise RecipeError(
             f"{_describe_algorithm(algorithm)} looks at every row by itself, {why}; {within} there are "

@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 
 from shoal.codespace.frequency import CodedRows
 from shoal.engines.packing import CodePacking
+from shoal.engines.people import PersonCoder
 from shoal.engines.prepare import Codes, DistinctValues, RoleCodes
 from shoal.errors import InputError
+from shoal.privacy import for_columns
+from shoal.privacy.people import count_needed_people
 from shoal.recipes.recipe import Recipe
 from shoal.support.parameters import byte_count
 from shoal.table import TableStream
@@ -26,6 +29,7 @@ _MERGE = 1 << 16  # values that wait before they are counted together with those
 _FETCHED = 1 << 17  # counted rows that come from DuckDB at once
 _SHARE = 0.5  # of the memory goes to DuckDB, which rests while the search works
 _AT_REST = 75, 8, 60  # bytes that a distinct row takes, each quasi-identifier and each sensitive value
+_PERSON = 60  # and each person
 
 
 class DiskWorkspace:
@@ -36,6 +40,10 @@ class DiskWorkspace:
         self.memory = byte_count("memory", str(recipe.memory))
         self.keys = folder / "keys"
         """The packed codes of every row, in the order of the input."""
+        self.people = folder / "people"
+        """The person of every row, if people are counted."""
+        self.order = folder / "order"
+        """The person of every released row, in the order of the release."""
 
     @contextmanager
     def open_database(self, name: str = ":memory:") -> Iterator[Any]:
@@ -61,54 +69,83 @@ class DiskWorkspace:
         values: Mapping[str, DistinctValues],
         codes: RoleCodes,
         packing: CodePacking,
-    ) -> CodedRows:
-        """The distinct rows of codes, sensitive values included, and how many rows there are of each."""
+        people: PersonCoder | None = None,
+    ) -> tuple[CodedRows, NDArray[np.int64] | None]:
+        """The distinct rows of codes, sensitive values included, and how many rows there are of each.
+
+        Where ``people`` are counted, also whose each is. Of a row that more people have than a class needs,
+        no more are told apart than that: so any class that has the row has enough of them.
+        """
         coders = {
             name: _Coder(values[name].raw, of_value) for name, of_value in codes.collect_codes().items()
         }
         with self.open_database() as connection:
             # The database is closed before the search begins, which then has the memory.
-            distinct = self._group_rows(connection, stream, coders, packing)
-            return _fetch_counted_rows(connection, distinct, packing, codes.sensitive_sizes)
+            distinct = self._group_rows(connection, stream, coders, packing, people)
+            rows = _fetch_counted_rows(connection, distinct, packing, codes.sensitive_sizes)
+            return rows if people is not None else (rows[0], None)
 
     def _group_rows(
-        self, connection: Any, stream: TableStream, coders: Mapping[str, _Coder], packing: CodePacking
+        self,
+        connection: Any,
+        stream: TableStream,
+        coders: Mapping[str, _Coder],
+        packing: CodePacking,
+        people: PersonCoder | None,
     ) -> int:
         """Make a table of the distinct rows of codes; how many there are, if the search can have them."""
         pyarrow = import_optional("pyarrow", "shoal[scale]")
         words = [f"k{i}" for i in range(packing.words)]
         values = [f"s{i}" for i in range(len(self.recipe.sensitive))]
         kinds = dict.fromkeys(words, pyarrow.uint64()) | dict.fromkeys(values, pyarrow.uint32())
-        with self.keys.open("wb") as file:
+        kinds["p"] = pyarrow.int64()
+        with self.keys.open("wb") as keys, self.people.open("wb") as whose:
             batches = (
-                pyarrow.record_batch(columns, names=[*words, *values])
-                for columns in self._encode_batches(stream, coders, packing, file)
+                pyarrow.record_batch(columns, names=list(kinds))
+                for columns in self._encode_batches(stream, coders, packing, keys, people, whose)
             )
             # Read lazily: DuckDB pulls batch after batch, and the table is never in memory.
             reader = pyarrow.RecordBatchReader.from_batches(pyarrow.schema(kinds), batches)
             connection.register("rows", reader)
             connection.execute("CREATE TABLE counted AS SELECT *, count(*) AS n FROM rows GROUP BY ALL")
+        most = count_needed_people(for_columns(self.recipe.models, self.recipe.sensitive))
+        if people is not None and most is not None:
+            _join_surplus_people(connection, ", ".join([*words, *values]), most)
         ((distinct,),) = connection.execute("SELECT count(*) FROM counted").fetchall()
         # Before the rows come out of the database, where they would fill the memory.
         self._check_size(distinct)
         return int(distinct)
 
     def _encode_batches(
-        self, stream: TableStream, coders: Mapping[str, _Coder], packing: CodePacking, file: IO[bytes]
+        self,
+        stream: TableStream,
+        coders: Mapping[str, _Coder],
+        packing: CodePacking,
+        keys: IO[bytes],
+        people: PersonCoder | None,
+        whose: IO[bytes],
     ) -> Iterator[list[NDArray[Any]]]:
-        """Packed codes and codes of sensitive values, batch by batch; the former go to ``file`` as well."""
+        """Packed codes, codes of sensitive values, and people, batch by batch.
+
+        The first go to the file ``keys`` as well, and people, if they are counted, to ``whose``.
+        """
         quasi, sensitive = self.recipe.quasi, self.recipe.sensitive
-        for batch in stream.iterate_batches(list(coders)):
+        person = [] if people is None else [str(self.recipe.person)]
+        for batch in stream.iterate_batches([*coders, *person]):
             codes = {name: coders[name](batch.get_column(name)) for name in coders}
             words = packing.pack_codes([codes[name] for name in quasi])
-            file.write(np.stack(words, axis=1).data)  # and not by tofile, which keeps a full disk to itself
-            yield [*words, *(codes[name] for name in sensitive)]
+            keys.write(np.stack(words, axis=1).data)  # and not by tofile, which keeps a full disk to itself
+            number = np.zeros(batch.height, np.int64)
+            if people is not None:
+                number = people(batch.get_column(*person))
+                whose.write(number.data)
+            yield [*words, *(codes[name] for name in sensitive), number]
 
     def _check_size(self, distinct: int) -> None:
         """Refuse more distinct rows than the search can have in memory."""
         each, quasi, sensitive = _AT_REST
         columns = quasi * len(self.recipe.quasi) + sensitive * len(self.recipe.sensitive)
-        needed = distinct * (each + columns)
+        needed = distinct * (each + columns + (0 if self.recipe.person is None else _PERSON))
         if needed > self.memory:
             raise InputError(
                 f"the table has {distinct:,} distinct rows, for which the search needs about "
@@ -172,22 +209,32 @@ class _Coder:
 
 def _fetch_counted_rows(
     connection: Any, distinct: int, packing: CodePacking, sizes: Sequence[int]
-) -> CodedRows:
-    """The counted rows out of the database."""
+) -> tuple[CodedRows, NDArray[np.int64]]:
+    """The counted rows out of the database, and whose each is."""
     # Allocated once and filled in place: concatenating parts would need twice the memory.
     quasi: list[NDArray[np.unsignedinteger]] = [
         np.empty(distinct, np.uint16 if size <= 1 << 16 else np.uint32) for size in packing.sizes
     ]
     sensitive = [np.empty(distinct, np.uint32) for _ in sizes]
-    count = np.empty(distinct, np.int64)
+    person, count = np.empty(distinct, np.int64), np.empty(distinct, np.int64)
     start = 0
     for batch in connection.sql("SELECT * FROM counted").to_arrow_reader(_FETCHED):
         part = slice(start, start + batch.num_rows)
         columns = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
         for whole, codes in zip(quasi, packing.unpack_codes(columns[: packing.words]), strict=True):
             whole[part] = codes
-        for whole, codes in zip(sensitive, columns[packing.words : -1], strict=True):
+        for whole, codes in zip(sensitive, columns[packing.words : -2], strict=True):
             whole[part] = codes
-        count[part] = columns[-1]
+        person[part], count[part] = columns[-2:]
         start = part.stop
-    return CodedRows(tuple(quasi), packing.sizes, tuple(sensitive), tuple(sizes), count)
+    return CodedRows(tuple(quasi), packing.sizes, tuple(sensitive), tuple(sizes), count), person
+
+
+def _join_surplus_people(connection: Any, columns: str, most: int) -> None:
+    """Of equal rows that more than ``most`` people have, give the rows of all others to the last of these."""
+    numbered = f"SELECT *, row_number() OVER (PARTITION BY {columns} ORDER BY p) AS place FROM counted"
+    connection.execute(
+        f"CREATE TABLE bounded AS SELECT {columns}, min(p) AS p, sum(n)::BIGINT AS n FROM ({numbered}) "
+        f"GROUP BY {columns}, least(place, {int(most)})"
+    )
+    connection.execute("DROP TABLE counted; ALTER TABLE bounded RENAME TO counted")

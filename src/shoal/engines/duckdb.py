@@ -21,10 +21,11 @@ import polars as pl
 from shoal.algorithms import Progress, silent
 from shoal.codespace.recoding import Proposal, Recoding
 from shoal.engines.base import Engine, RecodedTable, build_recoding, carry_out
-from shoal.engines.checks import check_counted, check_names, refuse_unmet_goal
+from shoal.engines.checks import check_counted, check_names, check_people, refuse_unmet_goal
 from shoal.engines.disk_counting import DiskWorkspace, count_values
 from shoal.engines.inputs import choose_source
 from shoal.engines.packing import CodePacking
+from shoal.engines.people import PersonCoder, describe_missing_ids, describe_people
 from shoal.engines.prepare import (
     PreparedTable,
     encode_distinct,
@@ -65,6 +66,8 @@ class WrittenTable(RecodedTable):
     """The released columns with their types, without rows."""
     file: DatabaseVerifier
     witness: DiskWitness
+    keeps_order: bool
+    """Whether rows stand in the order of the input."""
 
 
 class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
@@ -74,6 +77,7 @@ class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
         super().__init__(recipe)
         self._unfinished = ExitStack()  # the file and the database of a release that is not verified yet
         self._workspace: DiskWorkspace
+        self._people: int | None = None  # how many there are, where somebody has several rows
         self._check_input: Callable[[], None]
 
     def check_recipe(self) -> None:
@@ -120,25 +124,34 @@ class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
         recipe = self.recipe
         check_names(recipe, table.make_table())
         known = read_known_columns(recipe, table.names)
-        values = count_values(table, (*recipe.quasi, *recipe.sensitive))
+        person = () if recipe.person is None else (recipe.person,)
+        values = count_values(table, (*recipe.quasi, *recipe.sensitive, *person))
+        people = PersonCoder.from_values(values.pop(*person)) if person else None
+        told = () if people is None else describe_missing_ids(recipe, people.missing)
+        if people is not None and people.is_needed:
+            check_people(recipe)
+            self._people = people.people
         codes = encode_distinct(recipe, known, values)
         # A row of codes as few 64-bit words, by which DuckDB groups and rows are found again.
         packing = CodePacking.from_sizes(codes.sizes)
-        rows = self._workspace.count_equal_rows(table, values, codes, packing)
-        return prepare_rows(recipe, table.names, known, codes, rows)
+        counted = people if self._people is not None else None
+        rows, whose = self._workspace.count_equal_rows(table, values, codes, packing, counted)
+        subject = prepare_rows(recipe, table.names, known, codes, rows, whose)
+        return replace(subject, warnings=(*subject.warnings, *told))
 
     def recode(self, table: TableStream, subject: PreparedTable, proposal: Proposal) -> WrittenTable:
         """Write the release beside its place, as the rows come."""
         recipe, output = self.recipe, Path(str(self.recipe.output))
         recoding = build_recoding(recipe, subject, proposal)
         packing = CodePacking.from_sizes(subject.problem.rows.sizes)
-        batches = ReleaseBatches(recipe, table, recoding, packing)
+        batches = ReleaseBatches(recipe, table, recoding, packing, self._workspace, self._people)
         temporary = self._unfinished.enter_context(whole_path(output))
         # The database that counted rows is closed by now: each has its share in turn.
         connection = self._unfinished.enter_context(self._workspace.open_database("words"))
         witness = batches.make_witness(connection, subject)
         layout = _choose_layout(recipe, output, table)
-        write_batches(batches.iterate_batches(self._workspace.keys, witness, connection), temporary, layout)
+        write_batches(batches.iterate_batches(witness, connection), temporary, layout)
+        order = None if batches.rows_of is None else self._workspace.order
         return WrittenTable(
             table=table.make_table(),
             rows=table.rows,
@@ -146,11 +159,12 @@ class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
             proposal=proposal,
             recoding=recoding,
             warnings=batches.warn_of_formulas(),
-            notes=(_describe_run(recipe, recoding),),
+            notes=(_describe_run(recipe, recoding), *_describe_people(recipe, batches)),
             layout=layout,
             schema=pl.DataFrame(schema={name: table.schema[name] for name in batches.names}),
-            file=DatabaseVerifier(connection, temporary, layout, batches.names, recipe.reading.na),
+            file=DatabaseVerifier(connection, temporary, layout, batches.names, recipe.reading.na, order),
             witness=witness,
+            keeps_order=batches.keeps_order,
         )
 
     def verify(self, recoded: WrittenTable) -> Verification:
@@ -170,7 +184,11 @@ class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
         """What all released columns give away together."""
         recoded.witness.read_release(recoded.file, self.recipe.quasi)
         judged = describe_release(
-            self.recipe, recoded.schema, recoded.subject.columns, lost=measure_column_loss(recoded.recoding)
+            self.recipe,
+            recoded.schema,
+            recoded.subject.columns,
+            lost=measure_column_loss(recoded.recoding),
+            keeps_order=recoded.keeps_order,
         )
         return judge_by_witness(judged, recoded.witness, self.recipe.accept)
 
@@ -209,6 +227,14 @@ def _describe_run(recipe: Recipe, recoding: Recoding) -> str:
         f"rows stayed on disk, within {recipe.memory} of memory: the search had "
         f"{recoding.table.weight.size:,} distinct ones, counted"
     )
+
+
+def _describe_people(recipe: Recipe, batches: ReleaseBatches) -> tuple[str, ...]:
+    """What was done because people have several rows."""
+    if batches.rows_of is None:
+        return ()
+    rows = batches.rows_of
+    return describe_people(recipe, int(rows.sum()), int((rows > 0).sum()), int(rows.max()))
 
 
 def _scan_release(path: Path, layout: Origin) -> pl.LazyFrame:

@@ -29,6 +29,7 @@ from shoal.engines.linked import (
     prepare_links,
     verify_pseudonyms,
 )
+from shoal.engines.people import describe_missing_ids, describe_people
 from shoal.engines.prepare import PreparedTable, encode_roles, prepare_rows, read_known_columns
 from shoal.engines.release import Release
 from shoal.engines.verify_frame import verify_frame
@@ -141,9 +142,7 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         recoding = build_recoding(recipe, subject, proposal)
         frame, taken = _build_frame(recipe, table, subject, recoding)
         others = [Recoding.from_proposal(other, subject.problem.domains) for other in proposal.alternatives]
-        person, group = (
-            _select_owners(each, subject, table, taken) for each in (subject.person, subject.group)
-        )
+        person, group = (_select_owners(each, subject, taken) for each in (subject.person, subject.group))
         return RecodedFrame(
             table,
             table.rows,
@@ -224,11 +223,7 @@ def _number_owners(
     if recipe.person is None:
         return None, None, ()
     person, missing = number_people(_select_rows(table, recipe.person, rows))
-    told = []
-    if missing:
-        told.append(
-            f"'{recipe.person}' is missing in {missing:,} rows: each of them counts as a person of its own"
-        )
+    told = [*describe_missing_ids(recipe, missing)]
     group = None
     if recipe.group is not None:
         group, several = number_groups(person, _select_rows(table, recipe.group, rows))
@@ -244,12 +239,14 @@ def _number_owners(
     return person, group, tuple(told)
 
 
-def _select_owners(owner: Rows | None, subject: PreparedTable, table: Table, taken: Rows) -> Rows | None:
+def _select_owners(owner: Rows | None, subject: PreparedTable, taken: Rows) -> Rows | None:
     """The person, or the group, of each released row."""
-    if owner is None:
-        return None
-    places = np.arange(table.rows) if subject.rows is None else subject.rows
-    return owner[np.searchsorted(places, taken)]
+    return None if owner is None else owner[_find_coded_rows(subject, taken)]
+
+
+def _find_coded_rows(subject: PreparedTable, taken: Rows) -> Rows:
+    """Where rows of the table are among those that took part, for which alone there are codes."""
+    return taken if subject.rows is None else np.searchsorted(subject.rows, taken)
 
 
 def _describe_groups(
@@ -261,7 +258,7 @@ def _describe_groups(
     rows = np.arange(table.rows) if subject.rows is None else subject.rows
     was = replace(table, frame=table.frame[rows])
     before = measure_group_risk(row_classes(was, recipe.quasi), subject.person, subject.group)
-    person, group = (_select_owners(each, subject, table, taken) for each in (subject.person, subject.group))
+    person, group = (_select_owners(each, subject, taken) for each in (subject.person, subject.group))
     assert person is not None
     assert group is not None
     after = measure_group_risk(row_classes(read_table(frame, recipe.reading), recipe.quasi), person, group)
@@ -278,15 +275,10 @@ def _describe_people(recipe: Recipe, subject: PreparedTable, person: Rows | None
     """What was done because people have several rows."""
     if person is None:
         return (name_pseudonym(recipe),) if recipe.pseudonym else ()
-    rows = np.unique(person, return_counts=True)[1]
+    rows = np.bincount(person)
     if recipe.pseudonym:
-        return tuple(describe_links(recipe, subject, rows))
-    return (
-        f"people were counted, not rows: the {person.size:,} released rows are of {rows.size:,} people by "
-        f"'{recipe.person}', of whom one has {rows.max():,}",
-        f"'{recipe.person}' was left out, and the rows are sorted by what is released, so that their order "
-        "does not tell which of them are of one person",
-    )
+        return tuple(describe_links(recipe, subject, rows[rows > 0]))
+    return describe_people(recipe, person.size, int(np.count_nonzero(rows)), int(rows.max()))
 
 
 def _find_complete_rows(recipe: Recipe, table: Table, columns: Mapping[str, Column]) -> Rows | None:
@@ -333,6 +325,13 @@ def _encode_extra_columns(recipe: Recipe, table: Table, rows: Rows | None) -> di
     }
 
 
+def _show_pseudonyms(recipe: Recipe, table: Table, pseudonym: pl.Series) -> Table:
+    """The table as far as it is released: with pseudonyms for the people, by which rows may be sorted."""
+    frame = table.frame.clone()  # by its place: polars takes a name like '^a$' for a pattern
+    frame.replace_column(table.names.index(str(recipe.person)), pseudonym.alias(str(recipe.person)))
+    return replace(table, frame=frame)
+
+
 def _build_frame(
     recipe: Recipe, table: Table, subject: PreparedTable, recoding: Recoding
 ) -> tuple[Any, Rows]:
@@ -344,10 +343,12 @@ def _build_frame(
     rows = np.arange(table.rows) if rows is None else rows
     native = tuple(table.frame.to_series(table.names.index(name)).dtype for name in recipe.quasi)
     left_out = recipe.left_out(table.names)
-    columns = recoding.render_columns(native, recipe.render)
+    classes, class_of = recoding.render_classes(native, recipe.render), recoding.classes_of_released()
+    shown = table if subject.pseudonym is None else _show_pseudonyms(recipe, table, subject.pseudonym)
+    keeps_order = _keeps_order(recipe, subject)
+    columns, rows = sort_released_rows(keeps_order, shown, classes, class_of, rows, left_out)
     if subject.pseudonym is not None:
         columns[str(recipe.person)] = subject.pseudonym.gather(rows)
-    columns, rows = sort_released_rows(_keeps_order(recipe, subject), table, columns, rows, left_out)
     kept_along = {"keep_index": recipe.keep_index, "keep_metadata": recipe.keep_metadata}
     return table.build_release(columns, rows, left_out, **kept_along), rows
 
@@ -360,14 +361,11 @@ def _keeps_order(recipe: Recipe, subject: PreparedTable) -> bool:
 def _judge_whole(recipe: Recipe, recoded: RecodedFrame) -> tuple[Finding, ...]:
     """What all released columns give away together."""
     table, subject, taken = recoded.table, recoded.subject, recoded.taken
-    # Codes exist for the rows that took part; `taken` counts in the whole table.
-    places = np.arange(table.rows) if subject.rows is None else subject.rows
-    took_part = np.searchsorted(places, taken)
     judged = describe_release(
         recipe,
         leave_out_pseudonym(recipe, read_table(recoded.frame).frame),
         subject.columns,
-        original=list_original_columns(subject.encoded, took_part),
+        original=list_original_columns(subject.encoded, _find_coded_rows(subject, taken)),
         lost=measure_column_loss(recoded.recoding),
         # Columns that are not released still tell, if the rows stand in their order.
         left_out=table.gather_columns(recipe.left_out(table.names), taken),

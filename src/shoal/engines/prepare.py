@@ -172,6 +172,8 @@ def prepare_rows(
     rows: CodedRows,
     person: NDArray[np.int64] | None = None,
     group: NDArray[np.int64] | None = None,
+    *,
+    reach: bool = True,
 ) -> PreparedTable:
     """Rows in code space as a problem to search, once it is known that the goal is within reach.
 
@@ -185,6 +187,8 @@ def prepare_rows(
         The person of each row, where people are to be counted instead of rows.
     group : int64[rows], optional
         The group of each row's person, where a class must have as many groups as people.
+    reach : bool
+        Whether it can be asked by now if the goal is within reach: not before people are counted.
     """
     encoded = tuple(replace(column, codes=rows.quasi[j]) for j, column in enumerate(codes.quasi))
     problem = replace(
@@ -196,8 +200,8 @@ def prepare_rows(
     )
     if group is not None:
         problem = replace(problem, models=(*problem.models, GroupAnonymity.from_goal(problem.models)))
-    # Last: it needs the counts of the whole table, and costs little beside the search.
-    check_reach(problem)
+    if reach:  # last: it needs the counts of the whole table, and costs little beside the search
+        check_reach(problem)
     warnings = _list_warnings(recipe, names, encoded, rows.rows)
     return PreparedTable(problem, encoded, columns, warnings, person=person, group=group)
 

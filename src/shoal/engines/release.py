@@ -74,8 +74,8 @@ class Release(PartlyPickled):
         check_private(self.recipe)
         if self.person is None and self.report.people is not None:
             raise OutputError(
-                "the release was pickled or copied, and whose row each is did not go along, so that people "
-                "in the file could not be counted: write it before"
+                "whose row each is did not come along with this release, which was pickled, copied or made "
+                "on disk, so that people in another file could not be counted: copy the file that was written"
             )
         check_writable(path, list_inputs(self.recipe, self.table))
         write_table(

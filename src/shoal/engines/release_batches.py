@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.codespace.recoding import Recoding
+from shoal.engines.disk_counting import DiskWorkspace
 from shoal.engines.packing import CodePacking
 from shoal.engines.prepare import PreparedTable
 from shoal.engines.sorting import sort_rows
 from shoal.engines.witness import DiskWitness
+from shoal.kernels.kinds import PERSON
 from shoal.recipes.recipe import Recipe
 from shoal.report.build import warn_of_formulas
 from shoal.table import (
@@ -29,10 +31,25 @@ from shoal.table.rebuild import copy_column
 
 
 class ReleaseBatches:
-    """The release, batch by batch."""
+    """The release, batch by batch.
 
-    def __init__(self, recipe: Recipe, stream: TableStream, recoding: Recoding, packing: CodePacking) -> None:
+    Where people are counted, the file ``people`` tells whose each row of the table is; in the same way the
+    file ``order`` comes to tell whose each released row is.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        stream: TableStream,
+        recoding: Recoding,
+        packing: CodePacking,
+        workspace: DiskWorkspace,
+        people: int | None = None,
+    ) -> None:
         self.recipe, self.stream, self.recoding, self.packing = recipe, stream, recoding, packing
+        self._keys, self._people, self._order = workspace.keys, workspace.people, workspace.order
+        self.rows_of = None if people is None else np.zeros(people, np.int64)
+        """How many released rows each person has, where people are counted."""
         native = tuple(stream.schema[name] for name in recipe.quasi)
         values = recoding.render_classes(native, recipe.render)
         # Copies, free of buffers that hold values which are not released.
@@ -53,37 +70,53 @@ class ReleaseBatches:
             self.values,
             self.kept,
             self.left_out,
-            self.recipe.row_order == "keep",
+            self.keeps_order,
         )
 
-    def iterate_batches(self, keys: Path, witness: DiskWitness, connection: Any) -> Iterator[pl.DataFrame]:
+    @property
+    def keeps_order(self) -> bool:
+        """Whether rows keep their order: never where a person has several, for those often stand together."""
+        return self.recipe.row_order == "keep" and self.rows_of is None
+
+    def iterate_batches(self, witness: DiskWitness, connection: Any) -> Iterator[pl.DataFrame]:
         """Yield the released rows, in the order of the input or of the released values."""
         # Only text is opened by spreadsheets as formulas.
         text = choose_layout(Path(str(self.recipe.output)), self.stream.origin, None).format != "parquet"
-        frames = self._recode_batches(keys, witness)
-        if self.recipe.row_order == "released":
-            frames = sort_rows(connection, frames, self.recipe.quasi)
-        for frame in frames:
+        frames = self._recode_batches(witness)
+        if not self.keeps_order:
+            frames = sort_rows(connection, frames, self.recipe.quasi, [PERSON])
+        for frame in frames if self.rows_of is None else self._note_people(frames):
             self._count_formulas(frame, self.kept)
             yield neutralize_formulas(frame) if self.recipe.safe_csv and text else frame
 
-    def _recode_batches(self, keys: Path, witness: DiskWitness) -> Iterator[pl.DataFrame]:
+    def _note_people(self, frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """Yield rows without the column of people, which goes to a file of its own."""
+        with self._order.open("wb") as file:
+            for frame in frames:
+                person = frame.get_column(PERSON).to_numpy()
+                file.write(np.ascontiguousarray(person).data)
+                assert self.rows_of is not None
+                self.rows_of += np.bincount(person, minlength=self.rows_of.size)
+                yield frame.drop(PERSON)
+
+    def _recode_batches(self, witness: DiskWitness) -> Iterator[pl.DataFrame]:
         """Yield the released rows in the order of the input, of which the witness takes note."""
-        kinds = self._prune_categories(keys)
-        for batch, class_of, key in self._read_released_rows(keys, witness.columns):
+        kinds = self._prune_categories()
+        for batch, class_of, key in self._read_released_rows(witness.columns):
+            whose = [] if self.rows_of is None else [batch.get_column(PERSON)]
             witness.add_rows(batch, class_of, key)
             columns = {name: values.gather(class_of) for name, values in self.values.items()}
             for name in self.kept:
                 series = batch.get_column(name)
                 # Not from one Enum to another, but by their texts, which are all that they have in common.
                 columns[name] = series.cast(pl.String).cast(kinds[name]) if name in kinds else series
-            yield pl.DataFrame([columns[name].alias(name) for name in self.names])
+            yield pl.DataFrame([*(columns[name].alias(name) for name in self.names), *whose])
 
-    def _prune_categories(self, keys: Path) -> dict[str, pl.Enum]:
+    def _prune_categories(self) -> dict[str, pl.Enum]:
         """Enums that are released as they are, with no category that occurs in no released row."""
         stated = {name: dtype for name in self.kept if isinstance(dtype := self.stream.schema[name], pl.Enum)}
         present: dict[str, set[str]] = {name: set() for name in stated}
-        for batch, _, _ in self._read_released_rows(keys, list(stated)) if stated else ():
+        for batch, _, _ in self._read_released_rows(list(stated)) if stated else ():
             for name, seen in present.items():
                 seen.update(set(batch.get_column(name).cast(pl.String).drop_nulls().unique()))
         return {
@@ -92,13 +125,19 @@ class ReleaseBatches:
         }
 
     def _read_released_rows(
-        self, keys: Path, columns: Sequence[str]
+        self, columns: Sequence[str]
     ) -> Iterator[tuple[pl.DataFrame, NDArray[np.int32], list[NDArray[np.uint64]]]]:
-        """Yield some columns of the rows that are released, with their classes and their packed codes."""
+        """Yield some columns of the rows that are released, with their classes and their packed codes.
+
+        Where people are counted, they are one more column.
+        """
         words = self.packing.words
-        with keys.open("rb") as file:
+        with self._keys.open("rb") as file, self._people.open("rb") as people:
             # Without any column there would be no batches to tell the number of rows.
             for whole in self.stream.iterate_batches(columns or self.recipe.quasi[:1]):
+                if self.rows_of is not None:
+                    person = np.fromfile(people, np.int64, whole.height)
+                    whole = whole.with_columns(pl.Series(PERSON, person))  # noqa: PLW2901
                 # Keys were written row by row, so batches of any size find theirs.
                 key = list(np.fromfile(file, np.uint64, whole.height * words).reshape(-1, words).T)
                 class_of = self.recoding.class_of[self._place(key)]

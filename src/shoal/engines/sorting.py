@@ -13,9 +13,12 @@ _BATCH = 1 << 17
 
 
 def sort_rows(
-    connection: Any, batches: Iterable[pl.DataFrame], first: Sequence[str]
+    connection: Any, batches: Iterable[pl.DataFrame], first: Sequence[str], beside: Sequence[str] = ()
 ) -> Iterator[pl.DataFrame]:
-    """Yield the rows of all batches, sorted by their texts: by the columns ``first``, then by the others."""
+    """Yield the rows of all batches, sorted by their texts: by the columns ``first``, then by the others.
+
+    Those ``beside`` go along, and are not sorted by.
+    """
     schema: pl.Schema | None = None
     for batch in batches:
         connection.register("batch", _prepare_batch(batch).to_arrow())
@@ -26,7 +29,7 @@ def sort_rows(
     # A release has rows, so there was a batch.
     assert schema is not None
     names = schema.names()
-    order = [*first, *(name for name in names if name not in first)]
+    order = [*first, *(name for name in names if name not in (*first, *beside))]
     places = [(names.index(name), schema[name] == pl.String) for name in order]
     keys = ", ".join(f"{'c' if is_text else 't'}{j} NULLS LAST" for j, is_text in places)
     cells = ", ".join(f"c{j}" for j in range(len(names)))

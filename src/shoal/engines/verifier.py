@@ -6,7 +6,8 @@ with the writer. DuckDB reads Parquet itself, and gets delimited text cell by ce
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +32,27 @@ class DatabaseVerifier:
     """A written release, counted in a database."""
 
     def __init__(
-        self, connection: Any, path: Path, form: Origin, names: Sequence[str], na: tuple[str, ...]
+        self,
+        connection: Any,
+        path: Path,
+        form: Origin,
+        names: Sequence[str],
+        na: tuple[str, ...],
+        people: Path | None = None,
     ) -> None:
+        """Look at a release, without reading it.
+
+        ``people`` is a file with the person of each of its rows, if people are counted: the release does not
+        say it.
+        """
         self._connection, self._path, self._form = connection, path, form
-        self._names, self._na = list(names), na
+        self._names, self._na, self._people = list(names), na, people
+        self._has_people = False  # whether the database has them
+
+    @property
+    def counts_people(self) -> bool:
+        """Whether people are counted, and not rows."""
+        return self._people is not None
 
     def verify_release(
         self,
@@ -44,6 +62,8 @@ class DatabaseVerifier:
         columns: Mapping[str, Column],
     ) -> Verification:
         """Check the release against models."""
+        if self._people is not None:
+            return self._verify_people(quasi, sensitive, models, columns)
         size: NDArray[np.int64] = np.empty(0, np.int64)
         found = {}
         # One pass per sensitive column: all together could be as many groups as rows.
@@ -55,6 +75,67 @@ class DatabaseVerifier:
             if name is not None:
                 found[name] = SensitiveCounts.of_rows(classes, values, scale, times)
         return judge_counts(Counts(size, found), sensitive, models)
+
+    def _verify_people(
+        self,
+        quasi: Sequence[str],
+        sensitive: Sequence[str],
+        models: Sequence[Model],
+        columns: Mapping[str, Column],
+    ) -> Verification:
+        """The same where people are counted, as `shoal.privacy.people` defines."""
+        every = self._group_people(quasi, None)
+        size, rows_of = every["n"].to_numpy(), every["rows"].to_numpy()
+        found = {}
+        for name in sensitive:
+            code, scale = self._number_values(name, columns)
+            self._connection.register("codes", code.to_arrow())
+            part, whole = self._group_people(quasi, name), self._count_people_of_values(name)
+            self._connection.unregister("codes")
+            class_of, value, count = (part[each].to_numpy() for each in ("class", "code", "n"))
+            found[name] = SensitiveCounts(class_of, value, count, scale, whole)
+        judged = judge_counts(Counts(size, found, rows_of=rows_of), sensitive, models)
+        return replace(judged, people=self.count_people())
+
+    def _group_people(self, quasi: Sequence[str], sensitive: str | None) -> pl.DataFrame:
+        """How many people each class has, or how many have each value of a sensitive column in it.
+
+        Classes are numbered in the order of their cells, which is one for any sensitive column.
+        """
+        source = self._open_columns([*quasi, *([] if sensitive is None else [sensitive])])
+        keys = [f"q{j}" for j in range(len(quasi))]
+        cells = [
+            f"{cell} AS {key}" for cell, key in zip(self._render_cells(source, quasi), keys, strict=True)
+        ]
+        order = ", ".join(f"{key} NULLS FIRST" for key in keys)
+        value, codes = "0", ""
+        if sensitive is not None:
+            # Texts that are one value to a model have one code: somebody who has both has one value.
+            value = "codes.code"
+            codes = f"JOIN codes ON codes.s IS NOT DISTINCT FROM release.{self._name_column(sensitive)}"
+        # First each unit once, then counted: both steps can spill, which counting what is distinct cannot.
+        units = f"SELECT {', '.join(cells)}, {value} AS code, p, count(*) AS rows FROM release {codes}"
+        counted = f"{', '.join(keys)}, code, count(*) AS n, sum(rows)::BIGINT AS rows"
+        people = f"SELECT {counted} FROM ({units} GROUP BY ALL) GROUP BY ALL"
+        number = f"SELECT dense_rank() OVER (ORDER BY {order}) - 1 AS class, code, n, rows FROM ({people})"
+        found = source.query("release", f"{number} ORDER BY class, code").to_arrow_table()
+        return pl.DataFrame(pl.from_arrow(found))
+
+    def _count_people_of_values(self, name: str) -> NDArray[np.int64]:
+        """How many people of the whole release have each value."""
+        units = (
+            f"SELECT codes.code, p FROM release JOIN codes ON codes.s IS NOT DISTINCT FROM "
+            f"release.{self._name_column(name)} GROUP BY ALL"
+        )
+        query = f"SELECT code, count(*) AS n FROM ({units}) GROUP BY code"
+        found = self._open_columns([name]).query("release", query).fetchnumpy()
+        return sum_by_place(found["code"], found["n"])
+
+    def count_people(self) -> int:
+        """How many people the released rows are of."""
+        query = "SELECT count(*) AS n FROM (SELECT p FROM release GROUP BY p)"
+        ((people,),) = self._open_columns(self._names[:1]).query("release", query).fetchall()
+        return int(people)
 
     def _count_values(
         self, quasi: Sequence[str], sensitive: str | None, code: pl.DataFrame
@@ -80,21 +161,40 @@ class DatabaseVerifier:
             if (found := len(source.columns)) != len(self._names):
                 raise InternalError(f"the release has {len(self._names)} columns, but {found} were written")
             there = {name: source.columns[self._names.index(name)] for name in names}
-            return source.project(
-                ", ".join(f"{_quote_name(there[name])} AS {self._name_column(name)}" for name in names)
-            )
+            chosen = [f"{_quote_name(there[name])} AS {self._name_column(name)}" for name in names]
+            if self._people is None:
+                return source.project(", ".join(chosen))
+            return self._open_numbered(", ".join(chosen))
         pyarrow = import_optional("pyarrow", "shoal[scale]")
-        kinds = pyarrow.schema([(self._name_column(name), pyarrow.large_string()) for name in names])
+        kinds = [(self._name_column(name), pyarrow.large_string()) for name in names]
         cells = scan_cells(self._path, self._form, len(self._names))
-        batches = (
-            pyarrow.record_batch(
-                [each.to_arrow().cast(pyarrow.large_string()) for each in batch], schema=kinds
-            )
-            for batch in cells.select(str(self._names.index(name)) for name in names).collect_batches(
-                chunk_size=_BATCH
-            )
+        wanted = cells.select(str(self._names.index(name)) for name in names)
+        parts = wanted.collect_batches(chunk_size=_BATCH, maintain_order=True)
+        columns: Iterator[list[Any]] = (
+            [each.to_arrow().cast(pyarrow.large_string()) for each in batch] for batch in parts
         )
-        return self._connection.from_arrow(pyarrow.RecordBatchReader.from_batches(kinds, batches))
+        if self._people is not None:
+            kinds, columns = [*kinds, ("p", pyarrow.int64())], _add_people(columns, self._people)
+        schema = pyarrow.schema(kinds)
+        batches = (pyarrow.record_batch(each, schema=schema) for each in columns)
+        return self._connection.from_arrow(pyarrow.RecordBatchReader.from_batches(schema, batches))
+
+    def _open_numbered(self, chosen: str) -> Any:
+        """Columns of a Parquet file, each row with its person."""
+        assert self._people is not None
+        if not self._has_people:
+            self._has_people = True
+            person = np.memmap(self._people, np.int64, "r")
+            self._connection.execute("CREATE TABLE people (place BIGINT, p BIGINT)")
+            for first in range(0, person.size, _BATCH):
+                part = person[first : first + _BATCH]
+                rows = pl.DataFrame({"place": np.arange(first, first + part.size), "p": part})
+                self._connection.register("batch", rows.to_arrow())
+                self._connection.execute("INSERT INTO people SELECT * FROM batch")
+                self._connection.unregister("batch")
+        rows = self._connection.read_parquet(str(self._path), file_row_number=True)
+        numbered = rows.project(f"{chosen}, file_row_number AS place")
+        return numbered.join(self._connection.table("people"), "place")
 
     def _name_column(self, name: str) -> str:
         return f"x{self._names.index(name)}"
@@ -112,6 +212,7 @@ class DatabaseVerifier:
         words += [
             f"{hash_cell(cell, j)} AS w{j}" for j, cell in enumerate(self._render_cells(source, others))
         ]
+        words += [] if self._people is None else ["p"]
         source.project(", ".join(words)).create(table)
 
     def list_distinct_values(self, name: str) -> pl.Series:
@@ -158,6 +259,16 @@ def _number_groups(groups: Any, keys: Sequence[str], code: pl.DataFrame) -> Iter
         last, number = texts.tail(1), int(of_row[-1])
         value = frame.select("s").join(code, on="s", how="left", nulls_equal=True, maintain_order="left")
         yield pl.DataFrame({"class": of_row.astype(np.int32), "code": value["code"], "n": frame["n"]})
+
+
+def _add_people(columns: Iterable[list[Any]], people: Path) -> Iterator[list[Any]]:
+    """Columns of rows, batch by batch, and whose each row is by a file that has them in the same order."""
+    with people.open("rb") as file:
+        for each in columns:
+            person = np.fromfile(file, np.int64, len(each[0]))
+            if person.size != len(each[0]):
+                raise InternalError("the release has more rows than were written")
+            yield [*each, person]
 
 
 def hash_cell(cell: str, number: int) -> str:

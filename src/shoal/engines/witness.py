@@ -38,13 +38,17 @@ class WordCounter:
         quasi: Sequence[str],
         others: Sequence[str],
         most: int = SAMPLE_ROWS,
+        people: bool = False,
     ) -> None:
-        self._connection, self._table, self._most = connection, table, most
+        self._connection, self._table, self._most, self._people = connection, table, most, people
         self._quasi, self._others = list(quasi), list(others)
         self.rows = _query_number(connection, f"SELECT count(*) FROM {table}")
 
     def count_unique(self, columns: Sequence[str]) -> int:
-        """How many rows no other row equals in ``columns``: all quasi-identifiers or none, and others."""
+        """How many rows no other row equals in ``columns``: all quasi-identifiers or none, and others.
+
+        Or, where people are counted, no row of anybody else.
+        """
         words = [f"w{self._others.index(name)}" for name in columns if name in self._others]
         if len(words) < len(columns):
             if not set(self._quasi) <= set(columns):
@@ -54,8 +58,10 @@ class WordCounter:
         key = words[0]
         for word in words[1:]:
             key = f"xor({key}, {word})"
-        groups = f"SELECT {key} AS key FROM {self._table} GROUP BY key HAVING count(*) = 1"
-        return _query_number(self._connection, f"SELECT count(*) FROM ({groups})")
+        # Rows that equal only rows of the same person bring these together.
+        alone = "min(p) = max(p)" if self._people else "count(*) = 1"
+        groups = f"SELECT {key} AS key, count(*) AS n FROM {self._table} GROUP BY key HAVING {alone}"
+        return _query_number(self._connection, f"SELECT sum(n) FROM ({groups})")
 
     def count_each(self, sets: Sequence[Sequence[str]]) -> list[int]:
         """The same for several sets of columns."""
@@ -70,7 +76,7 @@ class WordCounter:
         self._connection.execute(
             f"CREATE OR REPLACE TABLE {part} AS SELECT * FROM {self._table} WHERE class <= {bound}"
         )
-        return WordCounter(self._connection, part, quasi, self._others, self._most)
+        return WordCounter(self._connection, part, quasi, self._others, self._most, self._people)
 
 
 def _query_number(connection: Any, query: str) -> int:
@@ -156,12 +162,20 @@ class DiskWitness:
         """Take note of what was written."""
         self._recount = recount
         recount.make_words("cells", quasi, self._others)
-        self._counter = WordCounter(self._connection, "cells", quasi, self._others)
+        self._counter = WordCounter(
+            self._connection, "cells", quasi, self._others, people=recount.counts_people
+        )
 
     @property
     def counter(self) -> WordCounter:
         """Counts the rows that were written."""
         return self._counter
+
+    @property
+    def people(self) -> int | None:
+        """How many people the written rows are of, where people are counted."""
+        assert self._recount is not None
+        return self._recount.count_people() if self._recount.counts_people else None
 
     def sample_rows(self, other: str, hidden: Sequence[str], most: int) -> SampledRows | None:
         """About ``most`` rows by the values of a column, in their order."""

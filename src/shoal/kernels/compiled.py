@@ -1,4 +1,4 @@
-"""The three ways in which a kernel is compiled, and where compiled ones come from.
+"""The four ways in which a kernel is compiled, and where compiled ones come from.
 
 A kernel that is called comes with the package, or is kept from an earlier time, or is compiled in a process
 of its own and kept. Where nothing of that is possible, this process compiles it for itself.
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from shoal.kernels.options import ENTRY, INLINE, INNER, compile_once_per_type
+from shoal.kernels.options import ENTRY, INLINE, INNER, MAKER, compile_once_per_type
 from shoal.kernels.signatures import list_signatures
 
 if TYPE_CHECKING:
@@ -45,6 +45,11 @@ def entry_kernel(function: F) -> F:
 def inner_kernel(function: F) -> F:
     """Compile what only kernels call: no way in from Python, which halves the time to compile it."""
     return cast("F", _InnerKernel(function, INNER))
+
+
+def maker_kernel(function: F) -> F:
+    """Compile what only kernels call, and what makes arrays for them."""
+    return cast("F", _InnerKernel(function, MAKER))
 
 
 def inline_kernel(function: F) -> F:

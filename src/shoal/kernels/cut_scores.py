@@ -33,7 +33,15 @@ from shoal.kernels.cut_workspace import (
     CutWorkspace,
     WeightedRows,
 )
-from shoal.kernels.rules import Rules, add_row, clear_histogram, is_satisfied, take_people
+from shoal.kernels.rules import (
+    Rules,
+    add_row,
+    asks_only_people,
+    clear_histogram,
+    is_satisfied,
+    lacks_people,
+    take_people,
+)
 
 
 @inner_kernel
@@ -147,12 +155,22 @@ def find_least_allowed(
     use: CutWorkspace,
     size: int,
     best: float,
+    least: int,
     around: bool,
 ) -> int:
-    """First bucket with the least score under ``best`` whose cut satisfies the rules; -1 if there is none."""
+    """First bucket with the least score under ``best`` whose cut satisfies the rules; -1 if there is none.
+
+    ``least`` is the first bucket with the least score, whether or not its cut does.
+    """
     order, score, histogram = use.order, use.score, use.histogram
     count = stop - start
+    if asks_only_people(tests) and _has_people_beside(
+        tests, rows, start, stop, bucket, histogram, least, around
+    ):
+        return least
     order_by_bucket(bucket, order, score, count, size)
+    if asks_only_people(tests) and not around:
+        return _find_least_between_people(tests, rows, start, stop, bucket, use, best)
     _count_values(tests, rows, start, stop, histogram)
     found = -1
     at = 0
@@ -167,6 +185,82 @@ def find_least_allowed(
             best = score[SCORE, g]
             found = g
     return found
+
+
+@inline_kernel
+def _has_people_beside(
+    tests: Rules,
+    rows: WeightedRows,
+    start: int,
+    stop: int,
+    bucket: NDArray[np.int64],
+    histogram: NDArray[np.int64],
+    place: int,
+    around: bool,
+) -> bool:
+    """Whether there are enough people on both sides of the cut after, or around, the bucket ``place``."""
+    clear_histogram(tests, histogram, LEFT)
+    clear_histogram(tests, histogram, RIGHT)
+    for at in range(stop - start):
+        side = LEFT if bucket[at] == place or (bucket[at] < place and not around) else RIGHT
+        if _add_lacking(tests, rows.ident[start + at], histogram, side):
+            return True
+    return False
+
+
+@inline_kernel
+def _add_lacking(tests: Rules, row: int, histogram: NDArray[np.int64], side: int) -> bool:
+    """Add a row to a side if that has too few people; whether neither side has too few now."""
+    # Most rows come after their side has enough: of these nobody is looked up.
+    if not lacks_people(tests, histogram, side):
+        return False
+    add_row(tests, row, histogram, side)
+    return not lacks_people(tests, histogram, LEFT) and not lacks_people(tests, histogram, RIGHT)
+
+
+@inner_kernel
+def _find_least_between_people(
+    tests: Rules,
+    rows: WeightedRows,
+    start: int,
+    stop: int,
+    bucket: NDArray[np.int64],
+    use: CutWorkspace,
+    best: float,
+) -> int:
+    """First bucket with the least score under ``best`` after which both sides have enough people."""
+    # The more buckets, the more people: so there is a first that is enough, and a last that leaves enough.
+    first = _find_enough_people(tests, rows, start, stop, bucket, use, False)
+    last = _find_enough_people(tests, rows, start, stop, bucket, use, True) - 1
+    found = -1
+    for g in range(first, last + 1):
+        if use.score[SCORE, g] < best:
+            best = use.score[SCORE, g]
+            found = g
+    return found
+
+
+@inner_kernel
+def _find_enough_people(
+    tests: Rules,
+    rows: WeightedRows,
+    start: int,
+    stop: int,
+    bucket: NDArray[np.int64],
+    use: CutWorkspace,
+    backwards: bool,
+) -> int:
+    """The bucket up to which there are enough people; or ``backwards`` the one from which on there are."""
+    clear_histogram(tests, use.histogram, LEFT)
+    count = stop - start
+    at = 0
+    for step in range(count):
+        at = use.order[count - 1 - step if backwards else step]
+        add_row(tests, rows.ident[start + at], use.histogram, LEFT)
+        if not lacks_people(tests, use.histogram, LEFT):
+            break
+    # A node has enough people itself, so that the loop ends before its rows do.
+    return int(bucket[at])
 
 
 @inner_kernel
@@ -213,14 +307,23 @@ def is_cut_allowed(
     """Whether both sides of one given cut satisfy the rules (their sizes aside)."""
     if tests is None:
         return True
-    _count_values(tests, rows, start, stop, use.histogram)
-    _clear_left(tests, use.histogram)
+    people = asks_only_people(tests)
+    if people:
+        clear_histogram(tests, use.histogram, LEFT)
+        clear_histogram(tests, use.histogram, RIGHT)
+    else:
+        _count_values(tests, rows, start, stop, use.histogram)
+        _clear_left(tests, use.histogram)
     ties = cut.ties
     # Backwards, since the last of the ties go left; the rows are moved in the same way later.
     for i in range(stop - 1, start - 1, -1):
         code = np.int64(rows.codes[i, cut.axis])
         tie = code == cut.hi and cut.ties != WHOLE
-        if cut.lo <= code <= cut.hi and (not tie or ties > 0):
+        left = cut.lo <= code <= cut.hi and (not tie or ties > 0)
+        ties -= 1 if left and tie else 0
+        if people:
+            if _add_lacking(tests, rows.ident[i], use.histogram, LEFT if left else RIGHT):
+                return True
+        elif left:
             _add_left(tests, rows.ident[i], use.histogram)
-            ties -= tie
-    return _are_sides_satisfied(tests, use.histogram)
+    return not people and _are_sides_satisfied(tests, use.histogram)

@@ -11,7 +11,7 @@ from shoal.kernels.axes import START, Axes
 from shoal.kernels.boxes import (
     NodeBoxes,
 )
-from shoal.kernels.compiled import as_int64, inner_kernel
+from shoal.kernels.compiled import as_int64, inner_kernel, maker_kernel
 from shoal.kernels.signatures import Matrix
 
 CLASSIC, NEAREST, GREEDY = 0, 1, 2
@@ -72,7 +72,7 @@ def _most_buckets(axes: Axes, rows: int) -> int:
     return min(longest, 2 * rows + 64)
 
 
-@inner_kernel
+@maker_kernel
 def make_workspace(axes: Axes, count: int, alike: int, slots: int) -> tuple[NodeBoxes, CutWorkspace]:
     """Memory for cutting a node of ``alike`` rows, of which ``count`` are at hand, and what is below it.
 

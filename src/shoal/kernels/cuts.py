@@ -110,7 +110,7 @@ def find_best_on_axis(
     # Rules take long to check: only if some cut beats the best so far are they looked at.
     found = find_least_score(score, size, best)
     if tests is not None and found >= 0:
-        found = find_least_allowed(rows, start, stop, tests, boxes.bucket, use, size, best, around)
+        found = find_least_allowed(rows, start, stop, tests, boxes.bucket, use, size, best, found, around)
     if found >= 0:
         best = score[SCORE, found]
         cut = _make_cut(axes.shape, axes.node, axis, level, around, grid[found, PLACE], lo, hi)
@@ -245,7 +245,7 @@ def find_nearest_on_axis(
     score_median(boxes.grid, use.score, size, total, small, around)
     found = find_least_score(use.score, size, np.inf)
     if tests is not None and found >= 0:
-        found = find_least_allowed(rows, start, stop, tests, boxes.bucket, use, size, np.inf, around)
+        found = find_least_allowed(rows, start, stop, tests, boxes.bucket, use, size, np.inf, found, around)
     if found < 0:
         return none
     return _make_cut(shape, node, axis, level, around, boxes.grid[found, PLACE], lo, hi)

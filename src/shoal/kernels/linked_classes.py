@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.kernels.axes import START, measure_interval
 from shoal.kernels.classes import ZERO
-from shoal.kernels.compiled import inline_kernel, inner_kernel
+from shoal.kernels.compiled import inline_kernel, inner_kernel, maker_kernel
 from shoal.kernels.groups import GroupCosts
 from shoal.kernels.rules import Rules, add_row, clear_histogram, count_slots, is_satisfied
 from shoal.kernels.signatures import Matrix
@@ -67,7 +67,7 @@ class LocalSearchWorkspace(NamedTuple):
     key: NDArray[np.float64]
 
 
-@inner_kernel
+@maker_kernel
 def make_search_workspace(given: LocalSearchInput) -> LocalSearchWorkspace:
     """Memory for one search."""
     n, d = given.codes.shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.compiled import entry_kernel, inner_kernel
+from shoal.kernels.compiled import entry_kernel, inner_kernel, maker_kernel
 from shoal.kernels.linked_classes import (
     LONG,
     TINY,
@@ -296,7 +296,7 @@ def _improve_queued_rows(
             _improve_row(given, division, workspace, row)
 
 
-@inner_kernel
+@maker_kernel
 def _read_division(
     given: LocalSearchInput, of: NDArray[np.int64], capacity: int, workspace: LocalSearchWorkspace
 ) -> LinkedClasses:
@@ -317,7 +317,7 @@ def _read_division(
     return division
 
 
-@inner_kernel
+@maker_kernel
 def _write_division(division: LinkedClasses, of: NDArray[np.int64]) -> float:
     """Number the classes from 0, in the order of their first rows; returns the cost."""
     name = np.full(division.head.size, -1, np.int64)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.kernels.classes import NOBODY, ZERO
-from shoal.kernels.compiled import entry_kernel, inner_kernel
+from shoal.kernels.compiled import entry_kernel, inner_kernel, maker_kernel
 from shoal.kernels.rules import Rules, add_row, clear_histogram, count_slots, is_satisfied
 from shoal.kernels.signatures import Matrix
 
@@ -93,7 +93,7 @@ def _form_group(
     return taken, False
 
 
-@inner_kernel
+@maker_kernel
 def _join_nearest(
     x: NDArray[np.float64],
     rules: Rules,

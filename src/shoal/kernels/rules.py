@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.kernels.compiled import as_int64, inner_kernel
+from shoal.kernels.compiled import as_int64, inline_kernel, inner_kernel
 from shoal.kernels.kinds import (
     DISCLOSURE,
     DISTINCT,
@@ -130,7 +130,7 @@ def count_slots(rules: Rules) -> int:
     return rules.values + rules.units + 1 if rules.units > 0 else rules.values
 
 
-@inner_kernel
+@inline_kernel
 def clear_histogram(rules: Rules, histogram: NDArray[np.int64], side: int) -> None:
     """Make ``histogram[side]`` that of a class without rows."""
     for value in range(rules.values):
@@ -166,7 +166,7 @@ def estimate_usual_counts(rules: Rules) -> NDArray[np.int64]:
     return counts
 
 
-@inner_kernel
+@inline_kernel
 def add_row(rules: Rules, row: int, histogram: NDArray[np.int64], side: int) -> None:
     """Add the sensitive values of one weighted row to ``histogram[side]``, if any rule looks at them."""
     if rules.values == 0:
@@ -178,7 +178,7 @@ def add_row(rules: Rules, row: int, histogram: NDArray[np.int64], side: int) -> 
         histogram[side, rules.value[at]] += rules.times[at]
 
 
-@inner_kernel
+@inline_kernel
 def _add_people(rules: Rules, row: int, histogram: NDArray[np.int64], side: int) -> None:
     """The same where people are counted: a unit that is in the class already adds nothing."""
     mark = histogram[side, rules.values + rules.units]
@@ -190,11 +190,17 @@ def _add_people(rules: Rules, row: int, histogram: NDArray[np.int64], side: int)
         histogram[side, slot] += 1
 
 
-@inner_kernel
+@inline_kernel
 def lacks_people(rules: Rules, histogram: NDArray[np.int64], side: int) -> bool:
     """Whether a class has fewer people than it needs, where people are counted."""
     # The last rule is about people, and so is the last value.
     return rules.units > 0 and histogram[side, rules.values - 1] < rules.limit[rules.limit.size - 1]
+
+
+@inline_kernel
+def asks_only_people(rules: Rules) -> bool:
+    """Whether a class needs a number of people and nothing else: then counting them can stop there."""
+    return rules.units > 0 and rules.limit.size == 1
 
 
 @inner_kernel

@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from shoal.kernels.compiled import entry_kernel
 from shoal.kernels.cut_workspace import FIRST, WeightedRows
-from shoal.kernels.rules import Rules, add_row, clear_histogram, count_slots, is_satisfied
+from shoal.kernels.rules import (
+    Rules,
+    add_row,
+    asks_only_people,
+    clear_histogram,
+    count_slots,
+    is_satisfied,
+    lacks_people,
+)
 from shoal.kernels.signatures import Matrix
 
 
@@ -82,6 +90,8 @@ def check_stretches(
         clear_histogram(rules, histogram, FIRST)
         for i in range(first[at], last[at]):
             add_row(rules, ident[i], histogram, FIRST)
+            if asks_only_people(rules) and not lacks_people(rules, histogram, FIRST):
+                break
         holds[at] = is_satisfied(rules, histogram, FIRST)
     return holds
 

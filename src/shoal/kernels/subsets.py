@@ -38,7 +38,8 @@ def _refine_partition(
     and 4 the classes and pairs of those that can. These are written down only where a further column follows.
     """
     # Classes that cannot be divided count on for every longer set of columns.
-    settled_out[:3] = settled[:3]
+    for at in range(3):
+        settled_out[at] = settled[at]
     begin, kept, at = 0, 0, 0
     for number in range(classes):
         end, found = ends[number], 0

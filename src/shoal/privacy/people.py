@@ -20,6 +20,7 @@ from shoal.privacy.base import Model
 from shoal.privacy.counts import SensitiveCounts, ValueScale
 from shoal.privacy.distinct_l import DistinctL, PSensitive
 from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.risk import MaxRisk
 from shoal.privacy.scale import fold_spelling
 from shoal.table import Table, to_strings
 
@@ -30,18 +31,26 @@ def number_people(column: pl.Series) -> tuple[NDArray[np.int64], int]:
     A missing id is nobody else's: each such row is a person of its own. Spellings of one id are one person,
     as `P1` and `p1 `, and a marker such as `unknown` is one person, too: the fewer people, the more careful.
     """
-    text, missing = fold_ids(column)
-    number = np.empty(text.len(), np.int64)
-    number[~missing] = text.filter(pl.Series(~missing)).rank("dense").to_numpy() - 1
-    alone = int(np.count_nonzero(missing))
-    number[missing] = np.arange(alone) + int(number[~missing].max(initial=-1)) + 1
-    return number, alone
+    cells = column if column.dtype.is_integer() else to_strings(column)
+    # Few ids have many rows: spellings are looked at once for each.
+    distinct = cells.drop_nulls().unique(maintain_order=True)
+    number = cells.replace_strict(distinct, number_ids(distinct), default=None, return_dtype=pl.Int64)
+    known = number.is_not_null().to_numpy()
+    found = number.fill_null(-1).to_numpy(writable=True)
+    missing = int(np.count_nonzero(~known))
+    found[~known] = np.arange(missing) + int(found.max(initial=-1)) + 1
+    return found, missing
 
 
-def fold_ids(column: pl.Series) -> tuple[pl.Series, NDArray[np.bool_]]:
-    """The ids in one spelling each, and which rows have none."""
-    text = fold_spelling(to_strings(column))
-    return text, ~(text.is_not_null() & (text != "").fill_null(False)).to_numpy()
+def number_ids(distinct: pl.Series) -> pl.Series:
+    """The number of the person of each of the different ids of a table; null for an id of blanks only."""
+    return fold_ids(distinct).rank("dense").cast(pl.Int64) - 1
+
+
+def fold_ids(ids: pl.Series) -> pl.Series:
+    """By what people are told apart, for each of some ids; null for an id of blanks only."""
+    text = fold_spelling(to_strings(ids))
+    return text.set(text == "", None)
 
 
 def count_varying_people(
@@ -68,17 +77,22 @@ def number_units(person: NDArray[np.integer], value: NDArray[np.integer]) -> NDA
     return np.unique(person.astype(np.int64) * width + value, return_inverse=True)[1].astype(np.int64)
 
 
-def find_counted_rows(class_of: NDArray[np.integer], unit: NDArray[np.integer]) -> NDArray[np.int64]:
-    """The rows that count: of the rows of a class with one unit, the first."""
+def list_counted(
+    class_of: NDArray[np.integer], unit: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """What counts: each class with each of its units once, in this order."""
     width = int(unit.max(initial=0)) + 1
-    return np.unique(class_of.astype(np.int64) * width + unit, return_index=True)[1]
+    key = class_of.astype(np.int64) * width + unit
+    key.sort()
+    key = key[np.concatenate(([True], key[1:] != key[:-1]))] if key.size else key
+    return np.divmod(key, width)
 
 
 def count_people(
     class_of: NDArray[np.integer], person: NDArray[np.integer], classes: int = 0
 ) -> NDArray[np.int64]:
     """Number of different people in each class, given the class and the person of each row."""
-    return np.bincount(class_of[find_counted_rows(class_of, person)], minlength=classes)
+    return np.bincount(list_counted(class_of, person)[0], minlength=classes)
 
 
 def count_people_by_value(
@@ -89,11 +103,12 @@ def count_people_by_value(
 ) -> SensitiveCounts:
     """How many people of each class have each value, and how many of the whole table do."""
     unit = number_units(person, value)
-    counted = find_counted_rows(class_of, unit)
-    found = SensitiveCounts.of_rows(class_of[counted], value[counted].astype(np.int64), scale)
+    value_of = np.empty(int(unit.max(initial=-1)) + 1, np.int64)
+    value_of[unit] = value
+    counted, units = list_counted(class_of, unit)
+    found = SensitiveCounts.of_rows(counted, value_of[units], scale)
     # A person counts once in the whole as well, also one whose rows are in several classes.
-    once = find_counted_rows(np.zeros_like(unit), unit)
-    return replace(found, reference=np.bincount(value[once]))
+    return replace(found, reference=np.bincount(value_of))
 
 
 def list_countable_models(models: Iterable[Model]) -> Iterator[Model]:
@@ -108,6 +123,12 @@ def list_countable_models(models: Iterable[Model]) -> Iterator[Model]:
             yield model
 
 
+def count_needed_people(models: Iterable[Model]) -> int | None:
+    """How many different people of a class have to be known to judge it; None if it takes all of them."""
+    needed = [model.least_people() if isinstance(model, KAnonymity | MaxRisk) else None for model in models]
+    return None if None in needed else max((each for each in needed if each is not None), default=None)
+
+
 def has_repeated_people(person: NDArray[np.integer]) -> bool:
     """Whether anybody has several rows; if nobody has, people are counted by counting rows."""
-    return bool(np.unique(person).size < person.size)
+    return bool(np.bincount(person).max(initial=0) > 1)

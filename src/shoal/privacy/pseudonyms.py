@@ -54,10 +54,10 @@ def make_pseudonyms(column: pl.Series, key: bytes) -> pl.Series:
 
     A missing id is nobody else's, so each such row has a pseudonym of its own.
     """
-    folded, missing = fold_ids(column)
+    named = fold_ids(column)
+    missing = named.is_null().to_numpy()
     number = np.cumsum(missing) - 1
     # What stands in front keeps the two kinds apart, whatever the ids are.
-    named = folded.set(pl.Series(missing), None)
     known = named.drop_nulls().unique(maintain_order=True)
     by_id = pl.Series([_name_person(key, b"id:" + text.encode()) for text in known], dtype=pl.String)
     alone = [_name_person(key, b"row:%d" % at) for at in number[missing]]

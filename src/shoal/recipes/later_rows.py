@@ -146,7 +146,8 @@ class LaterRows:
                 raise GoalNotMet(_explain_shortfall(rows, missed, gone, uncovered, self.recipe.suppress))
             columns = {name: series.gather(kept) for name, series in texts.items()}
             keeps_order = self.recipe.row_order == "keep"
-            columns, kept = sort_released_rows(keeps_order, self.table, columns, kept, self.left_out)
+            each = np.arange(kept.size)  # rows that come later are rendered one by one
+            columns, kept = sort_released_rows(keeps_order, self.table, columns, each, kept, self.left_out)
             frame = self.table.build_release(columns, kept, self.left_out)
             later = read_table(frame, self.recipe.reading)
             found = self._verify_rows(later)

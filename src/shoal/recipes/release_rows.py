@@ -33,14 +33,27 @@ def read_rows(recipe: Recipe, source: object) -> Table:
 
 
 def sort_released_rows(
-    keeps_order: bool, table: Table, columns: Mapping[str, pl.Series], rows: Rows, left_out: Sequence[str]
+    keeps_order: bool,
+    table: Table,
+    classes: Mapping[str, pl.Series],
+    class_of: NDArray[np.integer],
+    rows: Rows,
+    left_out: Sequence[str],
 ) -> tuple[dict[str, pl.Series], Rows]:
-    """The released quasi-identifiers and the rows of the table that they are of, in the order to release."""
-    if keeps_order:
-        return dict(columns), rows
-    # Sorted by what is released, so that the order tells nothing the cells do not.
-    order = order_released(table, columns, rows, left_out)
-    return {name: series.gather(order) for name, series in columns.items()}, rows[order]
+    """The released quasi-identifiers and the rows of the table that they are of, in the order to release.
+
+    Parameters
+    ----------
+    classes : mapping by column
+        The released quasi-identifiers, class by class.
+    class_of, rows : int[released rows]
+        The class of each released row, and its place in the table.
+    """
+    if not keeps_order:
+        # Sorted by what is released, so that the order tells nothing the cells do not.
+        order = order_released(table, classes, class_of, rows, left_out)
+        class_of, rows = class_of[order], rows[order]
+    return {name: series.gather(class_of) for name, series in classes.items()}, rows
 
 
 def read_written_rows(

@@ -365,17 +365,47 @@ def to_strings(series: pl.Series) -> pl.Series:
 
 
 def order_released(
-    table: Table, columns: Mapping[str, pl.Series], rows: NDArray[np.int64], left_out: Sequence[str]
+    table: Table,
+    classes: Mapping[str, pl.Series],
+    class_of: NDArray[np.integer[Any]],
+    rows: NDArray[np.int64],
+    left_out: Sequence[str],
 ) -> NDArray[np.int64]:
     """The order of rows by their released values, in which their places in the table tell nothing.
 
     Quasi-identifiers come first, then the other columns; rows that are equal in all of them are the same.
+
+    Parameters
+    ----------
+    classes : mapping by column
+        The released quasi-identifiers, class by class.
+    class_of, rows : int[released rows]
+        The class of each released row, and its place in the table.
     """
-    others = [name for name in table.names if name not in columns and name not in left_out]
-    cells = [*columns.values(), *(use_safe_name(table.frame[name]).gather(rows) for name in others)]
+    # There are fewer classes than rows, so these are sorted by the numbers of sorted classes.
+    rank = _rank_texts([*classes.values()])[class_of]
+    others = [name for name in table.names if name not in classes and name not in left_out]
+    if not others:
+        place: NDArray[np.int64] = rank * rank.size + np.arange(rank.size)
+        place.sort()  # all different, so that one sort of numbers will do
+        return place % np.int64(max(rank.size, 1))
+    cells = [use_safe_name(table.frame[name]).gather(rows) for name in others]
+    texts = [to_strings(series).alias(str(j)) for j, series in enumerate(cells)]
+    keys = pl.DataFrame([pl.Series("rank", rank), *texts])
+    return keys.select(pl.arg_sort_by(keys.columns, nulls_last=True)).to_series().to_numpy()
+
+
+def _rank_texts(cells: Sequence[pl.Series]) -> NDArray[np.int64]:
+    """The rank of each row of cells by their texts, from 0; equal rows have one rank."""
     # As strings, so that columns of all types can be sorted by.
     texts = pl.DataFrame([to_strings(series).alias(str(j)) for j, series in enumerate(cells)])
-    return texts.select(pl.arg_sort_by(texts.columns, nulls_last=True)).to_series().to_numpy()
+    order = texts.select(pl.arg_sort_by(texts.columns, nulls_last=True)).to_series().to_numpy()
+    ordered = texts[order]
+    new = ordered.select(pl.any_horizontal(pl.all().ne_missing(pl.all().shift(1)))).to_series().to_numpy()
+    rank = np.empty(order.size, np.int64)
+    rank[order] = np.cumsum(new)
+    rank -= rank.min(initial=rank.size)  # whether the first of all is new makes no difference
+    return rank
 
 
 def _detect_kind(source: object) -> Kind:

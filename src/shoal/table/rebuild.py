@@ -30,10 +30,13 @@ def copy_columns(columns: Sequence[pl.Series]) -> list[pl.Series]:
     frame = pl.DataFrame([series.alias(str(at)) for at, series in enumerate(columns)])
     plain = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     views = plain.select(pl.col(pl.String, pl.Binary))
-    copies = plain[np.arange(frame.height)].with_columns(_copy_views(views) if views.width else [])
+    others = plain.select(pl.exclude(pl.String, pl.Binary))
+    copied = [*(others[np.arange(frame.height)] if others.width else ())]
+    copied += _copy_views(views) if views.width else []
+    copies = {copy.name: copy for copy in copied}
     return [
-        _restore_categories(copy, series.dtype).alias(series.name)
-        for copy, series in zip(copies, columns, strict=True)
+        _restore_categories(copies[str(at)], series.dtype).alias(series.name)
+        for at, series in enumerate(columns)
     ]
 
 

@@ -173,7 +173,7 @@ def verify_table(
     found = judge_counts(counts, sensitive, models)
     if person is None or not counts.counts_people:
         return found
-    return replace(found, people=np.unique(person).size)
+    return replace(found, people=int(np.count_nonzero(np.bincount(person))))
 
 
 def judge_counts(counts: Counts, sensitive: Sequence[str], models: Sequence[Model]) -> Verification:

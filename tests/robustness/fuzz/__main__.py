@@ -4,6 +4,7 @@ Every case follows from one number, so that a case that fails is told by it::
 
     python -m tests.robustness.fuzz --first 0 --count 200000 --log counts.json  # goes on where the log ends
     python -m tests.robustness.fuzz --family large --count 20000  # larger tables, written to files
+    python -m tests.robustness.fuzz --family people --count 20000  # people who have several rows
     python -m tests.robustness.fuzz --seed 4711  # one case, with all there is to see
 """
 
@@ -28,7 +29,11 @@ from tests.robustness.fuzz.cases import Case
 from tests.robustness.fuzz.entry_points import UnsafeError
 
 CHUNK = 500
-FAMILIES = {"small": (cases.case_of, entry_points.judge), "large": (large.case_of, outlets.judge)}
+FAMILIES = {
+    "small": (cases.case_of, entry_points.judge),
+    "large": (large.case_of, outlets.judge),
+    "people": (cases.people_case_of, entry_points.judge),
+}
 
 
 def main() -> int:

@@ -119,6 +119,51 @@ def draw(random: Random, seed: int = -1) -> Case:
     return adapt_to_safepub(random, found) if algorithm == "safepub" else found
 
 
+PEOPLE_EXTRAS = ("again",)  # others count rows in a release that does not say whose they are
+NEAR = ("p1 ", "P1", "p\u200b1", "\uff301", "1", "1.0", "01", "+1", "unknown", "NA", "?", " ", "")
+
+
+def people_case_of(seed: int) -> Case:
+    """A case in which people have several rows, as follows from a seed."""
+    return draw_people(Random(f"people {seed}"), seed)
+
+
+def draw_people(random: Random, seed: int = -1) -> Case:
+    """The same, with every choice taken from ``random``; nearly always of what is not refused."""
+    found = draw(random, seed)
+    while not _counts_people(found) and random.random() < 0.98:
+        found = draw(random, seed)
+    whose = Column("whose", "person", *_draw_ids(random, found.rows))
+    place = random.randrange(len(found.columns) + 1)
+    extra = tuple(name for name in found.extra if name in PEOPLE_EXTRAS)
+    columns = (*found.columns[:place], whose, *found.columns[place:])
+    counted = ALL_ALGORITHMS[found.algorithm[0]].works_on_counted_rows
+    door = "memory" if counted and random.random() < 0.3 else found.door
+    missing = "category" if door == "memory" and random.random() < 0.95 else found.missing
+    return replace(found, columns=columns, extra=extra, door=door, missing=missing)
+
+
+def _counts_people(case: Case) -> bool:
+    return ALL_ALGORITHMS[case.algorithm[0]].counts_people and not case.with_population
+
+
+def _draw_ids(random: Random, rows: int) -> tuple[str, tuple[Any, ...]]:
+    """Ids that repeat: evenly, of one who has most rows, next to each other, nearly the same, or missing."""
+    people = random.choice((1, 2, 3, rows // 3 + 1, rows // 2 + 1, rows, 4 * rows))
+    numbers = random.random() < 0.4
+    pool: list[Any] = [random.randrange(10**6) if numbers else f"P{i}" for i in range(people)]
+    if not numbers and random.random() < 0.3:
+        pool += random.sample(NEAR, random.randint(1, len(NEAR)))
+    if random.random() < 0.3:
+        pool = [*pool, *[pool[0]] * (2 * len(pool))]
+    if random.random() < 0.3:
+        pool += [None] * random.choice((1, len(pool)))
+    ids = [random.choice(pool) for _ in range(rows)]
+    if random.random() < 0.5:
+        ids.sort(key=repr)
+    return ("int" if numbers else "text"), tuple(ids)
+
+
 def adapt_to_safepub(random: Random, case: Case) -> Case:
     """Most cases as they are not refused: by unknown chance, without what looks at the table."""
     if random.random() < 0.1:

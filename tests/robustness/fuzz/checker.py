@@ -112,7 +112,7 @@ def problems(asked: Asked, release: Release) -> Iterator[str]:
 
 
 def _shape(asked: Asked, release: Release) -> Iterator[str]:
-    expected = [column.name for column in asked.columns if column.role != "identifier"]
+    expected = [column.name for column in asked.columns if column.role not in ("identifier", "person")]
     if list(release.names) != expected:
         yield f"the columns are {list(release.names)}, not {expected}"
     lengths = {len(cells) for cells in release.columns.values()}
@@ -125,7 +125,7 @@ def _shape(asked: Asked, release: Release) -> Iterator[str]:
 
 
 def _order(asked: Asked, release: Release, rows: list[int]) -> Iterator[str]:
-    if asked.sorted:
+    if asked.sorted or _people(asked) is not None:
         if len(set(rows)) < len(rows):
             yield f"a row is there twice: {rows}"
     elif any(one >= other for one, other in pairwise(rows)):
@@ -153,6 +153,28 @@ def _order(asked: Asked, release: Release, rows: list[int]) -> Iterator[str]:
             yield f"the report says {name} {release.report[name]}, and it is {value}"
     if asked.missing == "error" and any(_lost_cells(asked)):
         yield "there are missing values, which were to be an error"
+
+
+def _people(asked: Asked) -> list[Any] | None:
+    """The person of each row of the table; None where everybody who takes part has one row."""
+    dropped = _dropped(asked)
+    for column in asked.of("person"):
+        whose = [person_of(cell, row, asked) for row, cell in enumerate(column.cells)]
+        taking_part = [person for row, person in enumerate(whose) if row not in dropped]
+        return whose if len(set(taking_part)) < len(taking_part) else None
+    return None
+
+
+def person_of(cell: Any, row: int, asked: Asked) -> Any:
+    """Who has an id, by all that a reader takes for a difference; without one, a row is somebody's own."""
+    text = "" if _absent(cell, asked) else spelling_of(cell)
+    if not text:
+        return ("nobody", row)
+    try:
+        # Zeros in front make a code of a number.
+        return text if re.match(r"[+-]?0\d", text) else Fraction(text) if "/" not in text else text
+    except ValueError:
+        return text
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -377,6 +399,9 @@ def classes_of(release: Release, quasi: Sequence[str]) -> Classes:
 
 def _goal(asked: Asked, release: Release, rows: list[int], readings: dict[str, Reading]) -> Iterator[str]:
     classes = classes_of(release, [column.name for column in asked.of("quasi")])
+    if (whose := _people(asked)) is not None:
+        yield from _goal_of_people(asked, release, rows, classes, [whose[row] for row in rows])
+        return
     if asked.matching:
         yield from _matched(asked, release, rows, readings)
         return
@@ -394,6 +419,59 @@ def _goal(asked: Asked, release: Release, rows: list[int], readings: dict[str, R
     for verdict in release.report["models"]:
         if not verdict["holds"]:
             yield f"the report says that {verdict['name']} does not hold"
+
+
+def _goal_of_people(
+    asked: Asked, release: Release, rows: list[int], classes: Classes, whose: list[Any]
+) -> Iterator[str]:
+    """The goal where people have several rows: they are counted, each once in a class and with a value."""
+    sizes = [len({whose[at] for at in members}) for members in classes.members]
+    for name, parameters in asked.models:
+        if name in _OF_VALUES:
+            for column in asked.of("sensitive"):
+                if parameters.get("column") in (None, column.name):
+                    values = sensitive_values(column, asked, rows)
+                    yield from _violations_of_people(classes, values, column, name, parameters, whose)
+        elif name in _OF_ROWS and not _OF_ROWS[name](sizes, parameters):
+            yield f"UNSAFE: {name}{parameters} is violated by classes of {sorted(sizes)} people"
+    # Rows of a class that stood apart would be in the order of something else.
+    if any(members[-1] - members[0] >= len(members) for members in classes.members):
+        yield "the rows are not in the order of what is released"
+    told = {"smallest_class": min(sizes)}
+    if len(set(whose)) < len(whose):
+        told["people"] = len(set(whose))
+    for name, value in told.items():
+        # In a text, missing values and empty ones are the same, so that classes may be one.
+        if release.report.get(name) != value and not release.apart:
+            yield f"the report says {name} {release.report.get(name)}, and it is {value}"
+    yield from (
+        f"the report says that {verdict['name']} does not hold"
+        for verdict in release.report["models"]
+        if not verdict["holds"]
+    )
+
+
+def _violations_of_people(
+    classes: Classes,
+    values: list[Any],
+    column: Known,
+    name: str,
+    parameters: dict[str, Any],
+    whose: list[Any],
+) -> Iterator[str]:
+    whole = Counter(value for _, value in set(zip(whose, values, strict=True)))
+    for members, cells in zip(classes.members, classes.cells, strict=True):
+        counts = Counter(value for _, value in {(whose[at], values[at]) for at in members})
+        people = len({whose[at] for at in members})
+        most = max(counts.values())
+        if name in ("distinct-l", "p-sensitive"):
+            holds = _distinct(counts, whole, parameters, column) and most < people
+        elif name == "alpha-k":
+            holds = people >= parameters["k"] and Fraction(most, people) <= exactly(parameters["alpha"])
+        else:
+            holds = _OF_VALUES[name](counts, whole, parameters, column)
+        if not holds:
+            yield f"UNSAFE: {name}{parameters} is violated by {people} people of {cells} with {dict(counts)}"
 
 
 def exactly(number: Any) -> Fraction:
@@ -428,10 +506,16 @@ ABSENT = (
 
 def folded(cell: Any) -> str | None:
     """A sensitive value without what a reader does not take for a difference; None if it is a missing one."""
-    text = unicodedata.normalize("NFKC", text_of(cell)).lower().replace("ß", "ss")
-    blanks = [" " if unicodedata.category(c) in ("Zs", "Cf", "Cc") else c for c in text]
-    text = " ".join(filter(None, "".join(blanks).split(" ")))
+    text = spelling_of(cell, " ")
     return None if text in ABSENT else text
+
+
+def spelling_of(cell: Any, unseen: str = "") -> str:
+    """A text without what a reader does not take for a difference; signs that are not seen are nothing."""
+    text = unicodedata.normalize("NFKC", text_of(cell)).lower().replace("ß", "ss")
+    blank = {"Zs": " ", "Cc": " ", "Cf": unseen}
+    seen = "".join(blank.get(unicodedata.category(c), c) for c in text)
+    return " ".join(filter(None, seen.split(" ")))
 
 
 def _violations(
@@ -665,6 +749,8 @@ def _figures(asked: Asked, release: Release, rows: list[int], readings: dict[str
         "classes": len(classes.members),
         "smallest_class": min(classes.sizes),
     }
+    if _people(asked) is not None:  # where it is people who are counted
+        del told["smallest_class"]
     if release.apart and any("" in release.columns[name] for name in readings):
         # In a text, missing values and empty ones are the same, so that classes may be one.
         told = {name: value for name, value in told.items() if "rows" in name}

@@ -114,6 +114,7 @@ def arguments(case: Case, population: object = None, **more: Any) -> dict[str, A
     """The arguments for ``shoal.anonymize``."""
     return {
         **{role: case.named(role) for role in ("quasi", "sensitive", "identifier", "plain")},
+        "person": next(iter(case.named("person")), None),
         "models": [model_of(name, parameters, population) for name, parameters in case.models],
         "algorithm": algorithm_of(case),
         "hierarchies": {column.name: column.tree for column in case.columns if column.tree},
@@ -378,8 +379,9 @@ def line_of(case: Case, place: Path, output: str = "out.csv") -> list[str]:
     quasi = [column for column in case.columns if column.role == "quasi"]
     if case.with_population:
         write_text(place / "people.csv", quasi, people=True)
-    letters = {"quasi": "q", "sensitive": "s", "identifier": "x", "plain": "i"}
+    letters = {"quasi": "q", "sensitive": "s", "identifier": "x", "plain": "i", "person": "x"}
     line = ["anonymize", str(place / "in.csv"), "-o", str(place / output), "--json"]
+    line += [part for name in case.named("person") for part in ("--person", name)]
     line += ["--roles", ",".join(letters[column.role] for column in case.columns)]
     line += ["--delimiter", ","]
     for column in case.columns:

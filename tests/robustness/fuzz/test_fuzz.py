@@ -37,6 +37,52 @@ def test_random_cases_end_with_a_safe_release_or_a_typed_error(random):
     entry_points.judge(replace(case, door="cli") if case.door in ("process", "memory") else case)
 
 
+@pytest.mark.slow
+@settings(max_examples=60, suppress_health_check=LARGE)
+@given(st.randoms(use_true_random=False))
+def test_people_with_several_rows_end_with_a_safe_release_or_a_typed_error(random):
+    case = cases.draw_people(random)
+    entry_points.judge(replace(case, door="cli") if case.door == "process" else case)
+
+
+def test_people_repeat_are_missing_and_have_most_rows():
+    drawn = [cases.people_case_of(seed) for seed in range(300)]
+    ids = [next(column for column in case.columns if column.role == "person").values for case in drawn]
+    assert {case.door for case in drawn} >= {"polars", "cli", "memory"}
+    assert any(None in each for each in ids)
+    assert any(2 * max(map(each.count, each)) > len(each) > 9 for each in ids)
+    assert sum(len(set(each)) < len(each) for each in ids) > 200
+
+
+PATIENTS = [
+    checker.Known("q", "quasi", ["a"] * 4),
+    checker.Known("s", "sensitive", ["flu", "flu", "gout", "gout"]),
+    checker.Known("row", "plain", [0, 1, 2, 3]),
+]
+
+
+@pytest.mark.parametrize(
+    ("ids", "models", "said"),
+    [
+        (["P1", "p1 ", "P2", "P3"], [("k", {"k": 3})], ""),
+        (["P1", "p1 ", "P2", "P2"], [("k", {"k": 3})], "violated by classes of [2] people"),
+        ([None, None, "P2", "P2"], [("k", {"k": 3})], ""),
+        (["1", "1.0", "01", "+1"], [("k", {"k": 3})], "violated by classes of [2] people"),
+        (["P1", "P2", "P1", "P2"], [("distinct-l", {"l": 2})], "violated by 2 people"),
+        (["P1", "P2", "P3", "P3"], [("distinct-l", {"l": 2})], ""),
+        (["P1", "P2", "P1", "P3"], [("alpha-k", {"alpha": 0.6, "k": 3})], "violated by 3 people"),
+    ],
+)
+def test_the_judge_counts_people(ids, models, said):
+    asked = checker.Asked([*PATIENTS, checker.Known("whose", "person", ids)], models)
+    cells = {column.name: list(column.cells) for column in PATIENTS}
+    whose = checker._people(asked)
+    report = {"models": [], "smallest_class": len(set(whose)), "people": len(set(whose))}
+    release = checker.Release(list(cells), cells, report)
+    found = list(checker._goal(asked, release, [0, 1, 2, 3], {}))
+    assert [each for each in found if said and said in each] if said else found == []
+
+
 def test_everything_that_can_be_asked_for_is_asked_for():
     drawn = [cases.case_of(seed) for seed in range(3000)]
     assert {case.algorithm[0] for case in drawn} == set(ALGORITHMS)
@@ -147,7 +193,7 @@ GOALS = {
     "t": {"t": 0.3, "distance": "equal"},
     "basic-beta": {"beta": 1.0},
     "enhanced-beta": {"beta": 1.0},
-    "delta-disclosure": {"delta": 1.0},
+    "delta-disclosure": {"delta": 1.1},  # no share lies on its border, where the judge allows for rounding
     "max-risk": {"risk": 0.5},
     "average-risk": {"risk": 0.5},
     "uniqueness": {"share": 0.2},

@@ -163,7 +163,7 @@ def test_what_is_told_of_homes():
     assert "groups were counted by 'home', which was left out" in told
     assert "for certain in 0.0 % of the cases (before: " in told
     assert "1 people are in several groups by 'home': all groups of a person count as one" in told
-    with pytest.raises(OutputError, match="pickled or copied"):
+    with pytest.raises(OutputError, match="pickled, copied or made on disk"):
         deepcopy(release).write("out.csv")
 
 

@@ -22,7 +22,7 @@ from shoal.table import Column, Origin, read_table
 
 RECIPE = Recipe(("age",), (KAnonymity(2),), identifier=("name",), others="keep")
 TABLE = read_table(pl.DataFrame({"name": list("dcba"), "age": [40, 30, 41, 31], "note": list("zyxw")}))
-CELLS = {"age": pl.Series(["[40-41]", "[30-31]", "[40-41]", "[30-31]"])}
+CLASSES, CLASS_OF = {"age": pl.Series(["[40-41]", "[30-31]"])}, np.array([0, 1, 0, 1])
 
 
 def test_a_table_that_was_read_is_not_read_again():
@@ -32,9 +32,11 @@ def test_a_table_that_was_read_is_not_read_again():
 
 @pytest.mark.parametrize(("order", "rows"), [("keep", [0, 1, 2, 3]), ("released", [3, 1, 2, 0])])
 def test_rows_keep_their_order_or_are_sorted_by_what_is_released(order, rows):
-    columns, taken = sort_released_rows(order == "keep", TABLE, CELLS, np.arange(4), ["name"])
+    columns, taken = sort_released_rows(order == "keep", TABLE, CLASSES, CLASS_OF, np.arange(4), ["name"])
     assert taken.tolist() == rows
-    assert columns["age"].to_list() == [CELLS["age"][row] for row in rows]
+    assert columns["age"].to_list() == CLASSES["age"].gather(CLASS_OF[rows]).to_list()
+    everything = sort_released_rows(order == "keep", TABLE, CLASSES, CLASS_OF, np.arange(4), ["name", "note"])
+    assert everything[1].tolist() == ([0, 1, 2, 3] if order == "keep" else [1, 3, 0, 2])
 
 
 def test_the_file_has_the_rows_that_were_released(tmp_path):

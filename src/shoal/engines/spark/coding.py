@@ -11,8 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.codespace.frequency import CodedRows
-from shoal.engines.checks import check_names
+from shoal.engines.checks import check_names, check_people, check_reach
 from shoal.engines.packing import CodePacking
+from shoal.engines.people import describe_missing_ids
 from shoal.engines.prepare import (
     Codes,
     DistinctValues,
@@ -22,9 +23,11 @@ from shoal.engines.prepare import (
     prepare_rows,
     read_known_columns,
 )
-from shoal.engines.spark.source import SparkSource, check_rows
+from shoal.engines.spark.people import add_people, count_ids, join_surplus_people
+from shoal.engines.spark.source import PERSON, SparkSource, check_rows
 from shoal.engines.spark.workers import RowLayout
 from shoal.errors import InputError
+from shoal.privacy.people import count_needed_people
 from shoal.recipes.defaults import choose_category_order
 from shoal.recipes.recipe import Recipe
 from shoal.table.formats import import_optional
@@ -111,6 +114,8 @@ class CodedFrame(PreparedTable):
     """How many these are."""
     is_on_driver: bool = False
     """Whether the driver has them."""
+    counts_people: bool = False
+    """Whether people are counted: then ``frame`` says whose row each is."""
 
     @classmethod
     def from_source(cls, recipe: Recipe, source: SparkSource, spark: Any) -> CodedFrame:
@@ -122,17 +127,27 @@ class CodedFrame(PreparedTable):
         in_order = choose_category_order(recipe) == "appearance"
         values = read_dictionaries(source, roles, in_order, recipe.driver_rows)
         codes = encode_distinct(recipe, known, values)
+        ids, people = (None, None) if recipe.person is None else count_ids(source, recipe.person)
+        told = () if people is None else describe_missing_ids(recipe, people.missing)
+        counts_people = people is not None and people.people < people.rows
+        if counts_people:
+            check_people(recipe)
         # Losses and models ask for counts per column, which these few rows have exactly.
-        subject = prepare_rows(recipe, source.names, known, codes, _couple_codes(recipe, values, codes))
+        rows = _couple_codes(recipe, values, codes)
+        subject = prepare_rows(recipe, source.names, known, codes, rows, reach=not counts_people)
         layout = RowLayout(CodePacking.from_sizes(codes.sizes), codes.sensitive_sizes)
+        # Lazy: codes are joined to the rows when the cluster counts them.
+        frame = _add_codes(source, spark, values, codes.collect_codes(), layout)
+        if counts_people:
+            frame = add_people(frame, source.column_name(str(recipe.person)), ids)
         return cls(
             problem=subject.problem,
             encoded=subject.encoded,
             columns=subject.columns,
-            warnings=subject.warnings,
+            warnings=(*subject.warnings, *told),
             layout=layout,
-            # Lazy: codes are joined to the rows when the cluster counts them.
-            frame=_add_codes(source, spark, values, codes.collect_codes(), layout),
+            frame=frame,
+            counts_people=counts_people,
             native=tuple(values[name].series.dtype for name in recipe.quasi),
         )
 
@@ -140,15 +155,23 @@ class CodedFrame(PreparedTable):
         """Spark frame of the distinct rows of codes, and how many there are of each."""
         from pyspark.sql import functions as f  # noqa: PLC0415
 
-        layout = self.layout
-        return self.frame.groupBy(*layout.words, *layout.values).agg(f.count(f.lit(1)).alias("n"))
+        columns = [*self.layout.words, *self.layout.values]
+        if not self.counts_people:
+            return self.frame.groupBy(*columns).agg(f.count(f.lit(1)).alias("n"))
+        counted = self.frame.groupBy(*columns, PERSON).agg(f.count(f.lit(1)).alias("n"))
+        most = count_needed_people(self.problem.models)
+        return counted if most is None else join_surplus_people(counted, columns, most)
 
     def fetch_rows(self) -> CodedFrame:
         """The same with the distinct rows, which come to the driver."""
         found: Any = pl.from_arrow(self.counted.toArrow())
         rows = self.layout.unpack_rows(found)
         encoded = tuple(replace(column, codes=rows.quasi[j]) for j, column in enumerate(self.encoded))
-        return replace(self, problem=replace(self.problem, rows=rows), encoded=encoded, is_on_driver=True)
+        person = found[PERSON].rank("dense").to_numpy().astype(np.int64) - 1 if self.counts_people else None
+        problem = replace(self.problem, rows=rows, person=person)
+        if self.counts_people:
+            check_reach(problem)
+        return replace(self, problem=problem, encoded=encoded, is_on_driver=True, person=person)
 
 
 def _couple_codes(recipe: Recipe, values: Mapping[str, DistinctValues], codes: RoleCodes) -> CodedRows:

@@ -17,12 +17,14 @@ from shoal.engines.base import Engine, RecodedTable, build_recoding
 from shoal.engines.checks import check_counted, refuse_unmet_goal
 from shoal.engines.frames import is_spark_frame
 from shoal.engines.inputs import choose_source
+from shoal.engines.people import describe_people
 from shoal.engines.release import Release
 from shoal.engines.spark.coding import CodedFrame
 from shoal.engines.spark.output import check_output, commit_folder, make_uri
+from shoal.engines.spark.people import describe_rows, sum_rows
 from shoal.engines.spark.search import LevelProposal, broadcast_small, label_by_class, search_by_levels
 from shoal.engines.spark.session import explain_errors, find_session, open_session
-from shoal.engines.spark.source import SparkSource, read_path, wrap_frame
+from shoal.engines.spark.source import PERSON, SparkSource, read_path, wrap_frame
 from shoal.engines.spark.verifier import CountedVerification, verify_release
 from shoal.engines.spark.witness import SparkWitness
 from shoal.errors import InputError, RecipeError
@@ -154,6 +156,12 @@ class SparkEngine(Engine[SparkSource, CodedFrame, RecodedSparkFrame]):
         # Fills the held frame as well: the search finds the counts ready.
         coded = replace(coded, counted=counted, distinct=counted.count())
         if coded.distinct > self.recipe.driver_rows:
+            if coded.counts_people:
+                raise RecipeError(
+                    f"there are {coded.distinct:,} distinct rows of people, more than the "
+                    f"{self.recipe.driver_rows:,} that the driver takes (--driver-rows), and people are "
+                    "counted there"
+                )
             return coded
         return coded.fetch_rows()
 
@@ -181,8 +189,8 @@ class SparkEngine(Engine[SparkSource, CodedFrame, RecodedSparkFrame]):
             subject=subject,
             proposal=proposal,
             recoding=recoding,
-            frame=self._place_frame(_select_released(recipe, table, joined)),
-            notes=_describe_run(subject),
+            frame=self._place_frame(_select_released(recipe, table, subject, joined)),
+            notes=(*_describe_run(subject), *_describe_people(recipe, subject, joined)),
             source=table,
             coded=subject,
             joined=joined,
@@ -210,8 +218,10 @@ class SparkEngine(Engine[SparkSource, CodedFrame, RecodedSparkFrame]):
 
         def verify_frame(frame: Any) -> CountedVerification:
             released = _as_source(recipe, source, frame)
-            found = verify_release(released, spark, recipe.quasi, recipe.sensitive, recipe.models, columns)
-            if found.rows != rows:
+            known = _add_released_people(recipe, recoded, released)
+            found = verify_release(known, spark, recipe.quasi, recipe.sensitive, recipe.models, columns)
+            # People are counted in rows that are known to be those of the frame, which does not tell them.
+            if found.rows != rows or (known is not released and sum_rows(known) != sum_rows(released)):
                 raise InputError(
                     f"{source.origin} has other rows each time that it is read ({found.rows:,} where there "
                     f"were {rows:,}): cache it, or write it to a file first"
@@ -225,6 +235,7 @@ class SparkEngine(Engine[SparkSource, CodedFrame, RecodedSparkFrame]):
         """What all released columns give away together."""
         recipe, coded = self.recipe, recoded.coded
         released = _as_source(recipe, recoded.source, recoded.frame)
+        released = _add_released_people(recipe, recoded, released)
         witness = SparkWitness(
             recipe, recoded.source, recoded.joined, coded, coded.layout.packing, self._watch_frame
         )
@@ -236,6 +247,7 @@ class SparkEngine(Engine[SparkSource, CodedFrame, RecodedSparkFrame]):
             pl.DataFrame(schema=schema),
             coded.columns,
             lost=measure_column_loss(recoded.recoding),
+            keeps_order=_keeps_order(recipe, coded),
         )
         return judge_by_witness(judged, witness, recipe.accept)
 
@@ -286,21 +298,49 @@ def _forget_frames(frames: list[Any]) -> None:
         frames.pop().unpersist()
 
 
-def _select_released(recipe: Recipe, source: SparkSource, joined: Any) -> Any:
+def _keeps_order(recipe: Recipe, coded: CodedFrame) -> bool:
+    """Whether rows keep their order: never where a person has several, for those often stand together."""
+    return recipe.row_order == "keep" and not coded.counts_people
+
+
+def _describe_people(recipe: Recipe, coded: CodedFrame, joined: Any) -> tuple[str, ...]:
+    """What was done because people have several rows."""
+    return describe_people(recipe, *describe_rows(joined)) if coded.counts_people else ()
+
+
+def _add_released_people(recipe: Recipe, recoded: RecodedSparkFrame, released: SparkSource) -> SparkSource:
+    """Released rows with whose each is, where people are counted; made anew, since the release has no ids."""
+    from pyspark.sql import functions as f  # noqa: PLC0415
+
+    if not recoded.coded.counts_people:
+        return released
+    place = _place_columns(recipe, recoded.source)
+    cells = [f.col(place[name]).alias(released.column_name(name)) for name in released.names]
+    return replace(released, frame=recoded.joined.select(*cells, PERSON))
+
+
+def _place_columns(recipe: Recipe, source: SparkSource) -> dict[str, str]:
+    """Where joined rows have each column of the release."""
+    value = {name: f"v{j}" for j, name in enumerate(recipe.quasi)}
+    return {
+        name: value.get(name) or source.column_name(name) for name in _list_released_names(recipe, source)
+    }
+
+
+def _select_released(recipe: Recipe, source: SparkSource, coded: CodedFrame, joined: Any) -> Any:
     """The rows as they are released."""
     from pyspark.sql import functions as f  # noqa: PLC0415
 
-    value = {name: f"v{j}" for j, name in enumerate(recipe.quasi)}
-    names = _list_released_names(recipe, source)
-    place = {name: value.get(name) or source.column_name(name) for name in names}
-    if recipe.row_order == "released":
-        others = [place[name] for name in names if name not in value]
+    place = _place_columns(recipe, source)
+    if not _keeps_order(recipe, coded):
+        first = [place[name] for name in recipe.quasi]
+        others = [column for name, column in place.items() if name not in recipe.quasi]
         joined = joined.orderBy(
             # As strings, which is how engines on one machine sort.
-            *(f.col(each).cast("string").asc_nulls_last() for each in (*value.values(), *others))
+            *(f.col(each).cast("string").asc_nulls_last() for each in (*first, *others))
         )
     # Metadata of a column may list values of it; and names are given last, as Spark takes some for paths.
-    return joined.select(*(f.col(place[name]).alias(name, metadata={}) for name in names))
+    return joined.select(*(f.col(column).alias(name, metadata={}) for name, column in place.items()))
 
 
 def _is_text(kind: str) -> bool:

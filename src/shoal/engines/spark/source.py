@@ -14,6 +14,8 @@ from shoal.table import Origin, ReadOptions, Table, open_stream
 from shoal.table.formats import detect_format, import_optional
 
 PLAIN = ("string", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "date")
+PERSON = "p"
+"""The column of a Spark frame that says whose row it is: the id as people are told apart by it."""
 _ALSO = ("char(", "varchar(", "decimal(", "timestamp")
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.engines.spark.coding import join_codes
-from shoal.engines.spark.source import SparkSource
+from shoal.engines.spark.source import PERSON, SparkSource
 from shoal.engines.spark.witness import render_cell
 from shoal.engines.spark.workers import as_arrow
 from shoal.engines.verifier import number_sensitive_values
@@ -43,24 +45,30 @@ def verify_release(
     models: Sequence[Model],
     columns: Mapping[str, Column],
 ) -> CountedVerification:
-    """Check a release against models."""
+    """Check a release against models; people are counted if the frame says whose each row is."""
     every = for_columns(models, sensitive)
     verdicts: dict[int, Verdict] = {}
     size: NDArray[np.int64] | None = None
+    rows_of = None
     for name in sensitive:
         about = {at: model for at, model in enumerate(every) if _find_column(model) == name}
         if about:
             size, found = _verify_column(released, spark, quasi, name, about, columns[name])
             verdicts |= found
+    people = None
+    if PERSON in released.frame.columns:
+        size, rows_of = _count_class_people(released, quasi)
+        people = released.frame.select(PERSON).distinct().count()
     # No model is about a sensitive column, so one pass for the sizes is enough.
-    if size is None:
+    elif size is None:
         size = _count_class_sizes(released, quasi)
-    counts = Counts(size, {})
+    assert size is not None
+    counts = Counts(size, {}, rows_of=rows_of)
     verdicts |= {at: judge_model(model, counts) for at, model in enumerate(every) if at not in verdicts}
     holds = all(verdict.holds for verdict in verdicts.values())
     verdict = tuple(verdicts[at] for at in range(len(every)))
-    figures = (int(size.sum()), size.size, int(size.min()))
-    return CountedVerification(holds, *figures, verdict, class_sizes=size)
+    figures = (counts.rows, size.size, int(size.min()))
+    return CountedVerification(holds, *figures, verdict, class_sizes=size, people=people)
 
 
 def _find_column(model: Model) -> str | None:
@@ -84,8 +92,23 @@ def _count_class_sizes(released: SparkSource, quasi: Sequence[str]) -> NDArray[n
     )
 
 
-def _repeat_sizes(sizes: Any) -> NDArray[np.int64]:
-    return np.repeat(sizes["size"].to_numpy().astype(np.int64), sizes["classes"].to_numpy())
+def _count_class_people(
+    released: SparkSource, quasi: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many people all classes have, and how many rows."""
+    from pyspark.sql import functions as f  # noqa: PLC0415
+
+    keys = [f"q{j}" for j in range(len(quasi))]
+    units = released.frame.groupBy(*_build_keys(released, quasi), PERSON).agg(f.count(f.lit(1)).alias("n"))
+    classes = units.groupBy(*keys).agg(f.count(f.lit(1)).alias("size"), f.sum("n").alias("rows"))
+    found: Any = pl.from_arrow(
+        classes.groupBy("size", "rows").agg(f.count(f.lit(1)).alias("classes")).toArrow()
+    )
+    return _repeat_sizes(found), _repeat_sizes(found, "rows")
+
+
+def _repeat_sizes(sizes: Any, which: str = "size") -> NDArray[np.int64]:
+    return np.repeat(sizes[which].to_numpy().astype(np.int64), sizes["classes"].to_numpy())
 
 
 def _verify_column(
@@ -107,11 +130,20 @@ def _verify_column(
     whole = sum_by_place(code, known["n"].to_numpy())
     coded = join_codes(released.frame, place, spark, known.column(0), code, "code")
     keys = [f"q{j}" for j in range(len(quasi))]
-    counted = coded.groupBy(*_build_keys(released, quasi), "code").agg(f.count(f.lit(1)).alias("n"))
     # Sorted, since collect_list gives them in any order.
-    entries = f.array_sort(f.collect_list(f.struct("code", "n")))
-    classes = counted.groupBy(*keys).agg(f.sum("n").alias("size"), entries.alias("entries"))
-    judge = _ClassJudge(tuple(models.items()), scale, whole, name)
+    entries = f.array_sort(f.collect_list(f.struct("code", "n"))).alias("entries")
+    counts_people = PERSON in released.frame.columns
+    if counts_people:
+        units = coded.select(*_build_keys(released, quasi), "code", PERSON).distinct()
+        whole = _count_people_of_values(coded)
+        counted = units.groupBy(*keys, "code").agg(f.count(f.lit(1)).alias("n"))
+        # Somebody may have several values, so that people are counted apart from these.
+        size = units.groupBy(*keys).agg(f.count_distinct(PERSON).alias("size"))
+        classes = _join_classes(counted.groupBy(*keys).agg(entries), size, keys)
+    else:
+        counted = coded.groupBy(*_build_keys(released, quasi), "code").agg(f.count(f.lit(1)).alias("n"))
+        classes = counted.groupBy(*keys).agg(f.sum("n").alias("size"), entries)
+    judge = _ClassJudge(tuple(models.items()), scale, whole, name, counts_people)
     slim = classes.select("size", f.col("entries.code").alias("value"), f.col("entries.n").alias("times"))
     judged = slim.mapInArrow(judge.__call__, _SCHEMA)
     found: Any = pl.from_arrow(judged.toArrow())
@@ -125,6 +157,19 @@ def _verify_column(
     return size, verdicts
 
 
+def _count_people_of_values(coded: Any) -> NDArray[np.int64]:
+    """How many people of the whole release have each value."""
+    counted = coded.select("code", PERSON).distinct().groupBy("code").count().toArrow()
+    return sum_by_place(counted["code"].to_numpy(), counted["count"].to_numpy())
+
+
+def _join_classes(left: Any, right: Any, keys: Sequence[str]) -> Any:
+    """Two frames with a row for each class, side by side; a missing cell is a cell like others."""
+    right = right.toDF(*(f"r{name}" if name in keys else name for name in right.columns))
+    same = [left[key].eqNullSafe(right[f"r{key}"]) for key in keys]
+    return left.join(right, reduce(and_, same))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _ClassJudge:
     """Finds the classes that matter to models about one sensitive column."""
@@ -133,6 +178,7 @@ class _ClassJudge:
     scale: ValueScale
     whole: NDArray[np.int64]
     name: str
+    counts_people: bool = False
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Judge classes by batches; ``classes`` counts those of a size, or those that violate a model."""
@@ -176,7 +222,9 @@ class _ClassJudge:
             self.scale,
             self.whole,
         )
-        return Counts(classes["size"].to_numpy().astype(np.int64), {self.name: values})
+        size = classes["size"].to_numpy().astype(np.int64)
+        # How many rows a class has does not matter to models about values: that people count, does.
+        return Counts(size, {self.name: values}, rows_of=size if self.counts_people else None)
 
 
 def _find_worst_classes(model: Model, counts: Counts) -> set[int]:
@@ -216,4 +264,5 @@ def _slice_classes(counts: Counts, first: int, last: int) -> Counts:
             value=values.value[begin:end],
             count=values.count[begin:end],
         )
-    return Counts(counts.size[first:last], columns)
+    rows_of = None if counts.rows_of is None else counts.rows_of[first:last]
+    return Counts(counts.size[first:last], columns, rows_of=rows_of)

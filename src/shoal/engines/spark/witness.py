@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.engines.packing import CodePacking
 from shoal.engines.prepare import PreparedTable
-from shoal.engines.spark.source import PLAIN, SparkSource
+from shoal.engines.spark.source import PERSON, PLAIN, SparkSource
 from shoal.engines.steps import ColumnSteps, StepCounter
 from shoal.recipes.recipe import Recipe
 from shoal.table import Origin, Table
@@ -56,7 +56,10 @@ class SparkCounter:
         self.rows = rows
 
     def count_unique(self, columns: Sequence[str]) -> int:
-        """How many rows no other row equals in ``columns``: all quasi-identifiers or none, and others."""
+        """How many rows no other row equals in ``columns``: all quasi-identifiers or none, and others.
+
+        Or, where people are counted, no row of anybody else.
+        """
         return self.count_each([columns])[0]
 
     def count_each(self, sets: Sequence[Sequence[str]]) -> list[int]:
@@ -68,9 +71,14 @@ class SparkCounter:
             for at, columns in enumerate(sets)
         ]
         # One row per set: a single shuffle answers all of them.
-        each = self._words.select(f.explode(f.array(*keys)).alias("of")).groupBy("of.at", "of.key").count()
-        found = each.where(f.col("count") == 1).groupBy("at").count().collect()
-        counted = {row["at"]: int(row["count"]) for row in found}
+        people = [name for name in self._words.columns if name == PERSON]
+        each = self._words.select(f.explode(f.array(*keys)).alias("of"), *people)
+        # Rows that equal only rows of the same person bring these together.
+        ends = [f.min(PERSON).alias("first"), f.max(PERSON).alias("last")] if people else []
+        grouped = each.groupBy("of.at", "of.key").agg(f.count(f.lit(1)).alias("n"), *ends)
+        alone = f.col("first") == f.col("last") if people else f.col("n") == 1
+        found = grouped.where(alone).groupBy("at").agg(f.sum("n").alias("n")).collect()
+        counted = {row["at"]: int(row["n"]) for row in found}
         return [counted.get(at, 0) for at in range(len(sets))]
 
     def _combine_words(self, columns: Sequence[str]) -> Any:
@@ -137,6 +145,8 @@ class SparkWitness:
         self._released: SparkSource | None = None
         self._counter: SparkCounter | None = None
         self._counted: dict[str, dict[str, StepCounter]] | None = None
+        self.people: int | None = None
+        """How many people the released rows are of, where people are counted."""
 
     def read_release(self, released: SparkSource, rows: int) -> None:
         """Take note of what is released: so many rows, by the names that their columns have."""
@@ -147,7 +157,9 @@ class SparkWitness:
         words = [_hash_cells([cells[name] for name in self._recipe.quasi], -1).alias("class")]
         words += [_hash_cells([cells[name]], j).alias(f"w{j}") for j, name in enumerate(self._others)]
         self._released = released
-        held = self._hold(released.frame.select(*words))
+        people = [name for name in released.frame.columns if name == PERSON]
+        held = self._hold(released.frame.select(*words, *people))
+        self.people = held.select(*people).distinct().count() if people else None
         self._counter = SparkCounter(held, rows, self._recipe.quasi, self._others)
 
     @property

@@ -31,13 +31,14 @@ def check_repeated_identifiers(judged: JudgedRelease) -> Iterator[Finding]:
         few = (people < judged.k) & (people < size)  # a small class of different people repeats nobody
         return int(size[few].sum()), np.unique(number).size
 
-    return find_repeated_identifiers(judged, judged.frame.height, count_repeated)
+    people = None if judged.person is None else int(np.count_nonzero(np.bincount(judged.person)))
+    return find_repeated_identifiers(judged, judged.frame.height, count_repeated, people)
 
 
 def find_repeated_identifiers(
-    judged: JudgedRelease, rows: int, count: Callable[[str], tuple[int, int]]
+    judged: JudgedRelease, rows: int, count: Callable[[str], tuple[int, int]], people: int | None = None
 ) -> Iterator[Finding]:
-    """Find identifiers that repeat within classes of a release of so many ``rows``.
+    """Find identifiers that repeat within classes of a release of so many ``rows``, and ``people`` if known.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ def find_repeated_identifiers(
         how many distinct values there are.
     """
     # Where it is known whose row each is, a name that repeats only as its people do tells nothing more.
-    most = rows if judged.person is None else np.unique(judged.person).size
+    most = rows if people is None else people
     for name in judged.identifiers if judged.k > 1 else ():
         few, values = count(name)
         share = few / max(rows, 1)

@@ -137,8 +137,9 @@ def check_unique_rows(judged: JudgedRelease) -> Iterator[Finding]:
 
 def find_unique_rows(counter: RowCounter, judged: JudgedRelease) -> Iterator[Finding]:
     """Find rows that are unique over all released columns, counted by ``counter``."""
-    unique = counter.count_unique(judged.frame.columns)
-    if not unique or not judged.other_columns:
+    # Quasi-identifiers alone are the goal's business.
+    unique = counter.count_unique(judged.frame.columns) if judged.other_columns else 0
+    if not unique:
         return
     share = unique / counter.rows
     counts = counter.count_each([[name] for name in judged.other_columns])

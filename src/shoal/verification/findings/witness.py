@@ -28,6 +28,11 @@ class Witness(Protocol):
         """Columns of the table that are not released."""
         ...
 
+    @property
+    def people(self) -> int | None:
+        """How many people the released rows are of, where people are counted."""
+        ...
+
     def sample_rows(self, other: str, hidden: Sequence[str], most: int) -> SampledRows | None:
         """About ``most`` rows by the values of a column; None if it has one value."""
         ...
@@ -55,7 +60,7 @@ def find_by_witness(judged: JudgedRelease, witness: Witness) -> list[Finding]:
     return [
         *find_unique_rows(counter, judged),
         *find_determination(judged, witness.sample_rows),
-        *find_repeated_identifiers(judged, counter.rows, count_repeated),
+        *find_repeated_identifiers(judged, counter.rows, count_repeated, witness.people),
         *find_row_order(judged, witness.left_out, witness.steps_of),
         *find_spelling(judged, witness.list_distinct_values),
     ]
