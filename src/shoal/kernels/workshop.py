@@ -19,7 +19,7 @@ from numba.core.serialize import dumps
 from shoal.kernels.store import Store, choose_target_settings
 from shoal.kernels.worker import receive_message, send_message
 
-_MOST = 8  # processes: each takes some 200 MB
+_MOST = 8  # processes: each takes some 400 MB
 _IDLE = 5.0  # seconds after which a process that has nothing to do ends
 # The same search path, so that the process finds this very package. numba loads scipy where there is one, to
 # compile functions of linear algebra, which no kernel calls.
