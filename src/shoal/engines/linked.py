@@ -79,7 +79,7 @@ def describe_links(recipe: Recipe, subject: PreparedTable, rows: Rows) -> Iterat
     known = {"1": "any one of a person's rows", "all": "all rows of a person"}
     told = known.get(recipe.knows, f"any {recipe.knows} rows of a person")
     yield (f"somebody who knows the former and {told} finds as many people as the goal says")
-    yield name_pseudonym(recipe)
+    yield f"{name_pseudonym(recipe)}; the rows are sorted by what is released"
 
 
 def name_pseudonym(recipe: Recipe) -> str:

@@ -31,7 +31,7 @@ from shoal.algorithms.refine import refine_proposal
 from shoal.codespace.frequency import CodedRows
 from shoal.codespace.recoding import Proposal
 from shoal.errors import GoalNotMet
-from shoal.privacy import KAnonymity
+from shoal.privacy import KAnonymity, model_text
 
 _SECONDS_PER_ROW = 200e-6  # the budget where none is said
 _ORDERS = 3  # event columns that are tried to order rows by, where no column is named
@@ -183,8 +183,15 @@ def merge_failing_people(
     """
     while True:
         failing = _find_failing_people(problem, rows, found)
-        if failing.size == 1 or not failing.any():
+        if not failing.any():
             return found
+        if failing.size == 1:
+            sensitive = ", ".join(model_text(model) for model in problem.models if model.sensitive)
+            raise GoalNotMet(
+                f"the goal cannot be met: not all {len(found):,} people with {rows.shape[1]} released rows "
+                f"together satisfy {sensitive}, by the values that they have in any row, and whole histories "
+                "are compared among people with equally many rows; ask for less"
+            )
         chosen = np.flatnonzero(failing)
         nearest, cost = MergedCells.from_rows(wide, found).find_nearest(chosen)
         found = renumber_cells(merge_cheapest(found, chosen, nearest, cost))
