@@ -73,7 +73,8 @@ def test_a_page_can_be_drawn_where_people_were_left_out(knows, tmp_path):
 
 
 def test_the_key_is_nowhere(tmp_path):
-    release = anonymize(visits(), knows="all", output=tmp_path / "out.csv", **ASKED)
+    table = visits().with_columns(pl.lit("Miller").alias("id") + pl.col("id"))
+    release = anonymize(table, knows="all", output=tmp_path / "out.csv", **ASKED)
     release.report.to_html(tmp_path / "page.html", excerpt=True)
     told = [
         (tmp_path / "out.csv").read_text(),
@@ -83,8 +84,7 @@ def test_the_key_is_nowhere(tmp_path):
         repr(release),
         repr(pickle.dumps(release)),
     ]
-    assert not any(KEY in text for text in told)
-    assert not any("P7," in text for text in told[:1])
+    assert not any(KEY in text or "Miller" in text for text in told)
 
 
 def test_with_one_row_each_only_the_pseudonym_is_added(tmp_path):
