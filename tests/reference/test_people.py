@@ -114,6 +114,7 @@ def test_linked_rows_of_everybody(histories, tmp_path, knows, most):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_two_rows_give_away_what_one_does_not(histories, tmp_path):
     """What the page says that ``knows = 1`` does not protect from."""
     asked = {"quasi": QUASI, "person": "id", "identifier": ["year"], "align": "year", "k": 5}
