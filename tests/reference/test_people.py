@@ -168,6 +168,25 @@ def test_linked_rows_of_everybody(histories, tmp_path, knows, most):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
+def test_two_rows_give_away_what_one_does_not(histories, tmp_path):
+    """What the page says that ``knows = 1`` does not protect from."""
+    asked = {"quasi": QUASI, "person": "id", "identifier": ["year"], "align": "year", "k": 5}
+    linked = {"pseudonym": True, "key_file": tmp_path / "key", "knows": 1}
+    release = shoal.anonymize(histories, output=tmp_path / "release.csv", **asked, **linked)
+    mine = defaultdict(list)
+    for row in read(tmp_path / "release.csv"):
+        mine[row["id"]].append(tuple(row[name] for name in QUASI))
+    pairs = [tuple(sorted(pair)) for rows in mine.values() for pair in combinations(rows, 2)]
+    people = Counter()
+    for rows in mine.values():
+        people.update({tuple(sorted(pair)) for pair in combinations(rows, 2)})
+    assert f"{100 * sum(people[pair] == 1 for pair in pairs) / len(pairs):.1f} %" in PAGE
+    found = {finding.id: finding for finding in release.report.findings}["linked-rows"]
+    assert (found.severity, found.figure) == ("high", 1.0)
+
+
+@pytest.mark.slow
 def test_whole_histories_of_those_with_five_rows(histories, tmp_path):
     rows = read(histories)
     five = Counter(row["id"] for row in rows)

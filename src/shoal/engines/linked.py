@@ -73,13 +73,13 @@ def describe_links(recipe: Recipe, subject: PreparedTable, rows: Rows) -> Iterat
     if gone := np.unique(subject.person).size - rows.size:
         yield f"all rows of {'one person' if gone == 1 else f'{gone:,} people'} were left out"
     yield (
-        f"the same in all rows of every person: {', '.join(static) or 'none'}; not so: "
+        f"static columns, the same in all rows of every person: {', '.join(static) or 'none'}; others: "
         f"{', '.join(events) or 'none'}"
     )
     known = {"1": "any one of a person's rows", "all": "all rows of a person"}
     told = known.get(recipe.knows, f"any {recipe.knows} rows of a person")
-    yield (f"somebody who knows the former and {told} finds as many people as the goal says")
-    yield name_pseudonym(recipe)
+    yield (f"somebody who knows the static columns and {told} finds as many people as the goal says")
+    yield f"{name_pseudonym(recipe)}; the rows are sorted by what is released"
 
 
 def name_pseudonym(recipe: Recipe) -> str:

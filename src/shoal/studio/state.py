@@ -375,7 +375,7 @@ class StudioWorkspace:
             fold=self.list_folded(),
             strict=goal.strict,
             accept=dict(goal.accept),
-            **_complete_path(goal.form),
+            **complete_path(goal.form),
         )
 
     def start_run(self, goal: GoalSettings | None = None) -> Run:
@@ -465,7 +465,7 @@ def released_name(name: str) -> str:
     return f"{inner.stem}-released{suffix}"
 
 
-def _complete_path(form: Mapping[str, Any]) -> dict[str, Any]:
+def complete_path(form: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of the form, with the whole path of a key file: a run must not keep it among its own files."""
     path = form.get("key_file")
     return {**form, **({"key_file": str(Path(path).expanduser().absolute())} if path else {})}

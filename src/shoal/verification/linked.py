@@ -47,6 +47,11 @@ class LinkedRows:
     static: tuple[str, ...] = ()
     """Columns that an attacker knows to be the same in all rows of a person; they have to stay so."""
 
+    def __post_init__(self) -> None:
+        # Without gaps, which people leave none of whose rows are here.
+        number = np.unique(self.person, return_inverse=True)[1].astype(np.int64)
+        object.__setattr__(self, "person", number)
+
     @property
     def told(self) -> str:
         """What an attacker may know, as options say it."""

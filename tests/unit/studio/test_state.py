@@ -20,7 +20,7 @@ from shoal.studio.goal_settings import (
 )
 from shoal.studio.presets import PRESETS
 from shoal.studio.running import Run
-from shoal.studio.state import CurrentMeasures, StudioWorkspace, released_name, safe_name
+from shoal.studio.state import CurrentMeasures, StudioWorkspace, complete_path, released_name, safe_name
 from shoal.verification.findings import Finding
 
 
@@ -245,3 +245,29 @@ def test_the_form_of_settings_comes_from_their_table():
     assert convert_input(dials["others"], "") is None
     assert (convert_input(dials["seed"], 7.0), convert_input(dials["seed"], None)) == (7, 0)
     assert convert_input(dials["safe_csv"], True) is True
+
+
+def test_a_key_file_is_not_among_the_files_of_a_run(tmp_path, monkeypatch):
+    """A path that is typed is one from where the studio was started, whatever the folder of the run."""
+    monkeypatch.chdir(tmp_path)
+    assert complete_path({"key_file": "my.key", "knows": "2"}) == {
+        "key_file": str(tmp_path / "my.key"),
+        "knows": "2",
+    }
+    assert complete_path({"key_file": None}) == {"key_file": None}
+
+
+def test_the_form_asks_for_linked_rows(tmp_path):
+    """The choices of the form are those of the recipe, and its words are plain."""
+    (tmp_path / "visits.csv").write_text(
+        "id,age\n" + "".join(f"P{at // 2},{20 + at % 7}\n" for at in range(40))
+    )
+    made = open_table(tmp_path / "visits.csv")
+    for name, role in (("id", "person"), ("age", "quasi")):
+        made.change_choice(name, role=role)
+    goal = type(made.goal)(models=PRESETS["basic"].build_models(sensitive=False))
+    goal = goal.change_form(pseudonym=True, knows="all", key_file=str(tmp_path / "key"))
+    recipe = made.build_recipe(goal)
+    assert (recipe.pseudonym, recipe.known_rows, recipe.key_file) == (True, None, str(tmp_path / "key"))
+    words = {each.name: each.info.words for each, _ in list_setting_fields({"knows": ["1", "2", "3", "all"]})}
+    assert words["knows"] == {"1": "one row", "2": "any two rows", "3": "any three rows", "all": "all rows"}

@@ -31,12 +31,13 @@ from shoal.algorithms.refine import refine_proposal
 from shoal.codespace.frequency import CodedRows
 from shoal.codespace.recoding import Proposal
 from shoal.errors import GoalNotMet
-from shoal.privacy import KAnonymity
+from shoal.privacy import KAnonymity, model_text
 
 _SECONDS_PER_ROW = 200e-6  # the budget where none is said
 _ORDERS = 3  # event columns that are tried to order rows by, where no column is named
 _ROUNDS = 4  # of putting rows in other places and refining the classes
 _SWEEPS = 8  # of the refinement in each round
+_TOLD = 8  # numbers of rows of which the report tells what was lost
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,12 +77,13 @@ def search_histories(
         part_of[placed] = parts + found[:, None]
         used, parts = used + (int(found.max()) + 1) * length, parts + int(found.max()) + 1
         done += placed.size
-        notes.append(
-            f"{len(found):,} people with {length} {'row' if length == 1 else 'rows'} {100 * lost:.2f}"
-        )
+        rows = "row" if length == 1 else "rows"
+        notes.append(f"{100 * lost:.2f} % of {len(found):,} people with {length} {rows}")
         on_progress("comparing histories", done / n)
     proposal = build_linked_proposal(problem, class_of, part_of, goal)
-    return replace(proposal, notes=(f"whole histories lost, of {', '.join(notes)} %",))
+    # A line that can be read: the first numbers of rows are those of most people.
+    told = ", ".join(notes[:_TOLD]) + (f" and {len(notes) - _TOLD} more numbers" if notes[_TOLD:] else "")
+    return replace(proposal, notes=(f"detail lost by whole histories: {told}",))
 
 
 def choose_lengths(counts: NDArray[np.integer], k: int) -> NDArray[np.int64]:
@@ -183,8 +185,15 @@ def merge_failing_people(
     """
     while True:
         failing = _find_failing_people(problem, rows, found)
-        if failing.size == 1 or not failing.any():
+        if not failing.any():
             return found
+        if failing.size == 1:
+            sensitive = ", ".join(model_text(model) for model in problem.models if model.sensitive)
+            raise GoalNotMet(
+                f"the goal cannot be met: not all {len(found):,} people with {rows.shape[1]} released rows "
+                f"together satisfy {sensitive}, by the values that they have in any row, and whole histories "
+                "are compared among people with equally many rows; ask for less"
+            )
         chosen = np.flatnonzero(failing)
         nearest, cost = MergedCells.from_rows(wide, found).find_nearest(chosen)
         found = renumber_cells(merge_cheapest(found, chosen, nearest, cost))

@@ -24,7 +24,7 @@ _MEANING = {
     "quasi": "somebody may know it of a person: it is made coarser",
     "sensitive": "nobody should learn it of a person: it stays, but mixed",
     "identifier": "points at one person: it is left out",
-    "person": "people have several rows: they are counted by it, and it is left out",
+    "person": "people have several rows: they are counted by it; it is left out, or a pseudonym",
     "plain": "neither: it stays as it is",
 }
 _TYPES = {

@@ -95,6 +95,11 @@ def _list_unusual_settings(recipe: Recipe) -> Iterator[str]:
         yield f"people counted by: {recipe.person}"
     if recipe.group is not None:
         yield f"groups counted by: {recipe.group}"
+    if recipe.pseudonym:
+        known = {"1": "one row", "all": "all rows"}.get(recipe.knows, f"{recipe.knows} rows")
+        yield f"rows of a person stay together, and {known} may be known"
+    if recipe.relative is not None:
+        yield f"days since the first row: {recipe.relative}"
 
 
 def _start_run(page: Page) -> None:
