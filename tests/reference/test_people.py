@@ -122,3 +122,20 @@ def check_curves(frame, recipe):
         assert after.rate.successes == 0
     shares = [(each.rate.share, each.control.share) for each in found.before]
     assert f"| {' | '.join(f'{100 * one:.1f} %, {100 * two:.1f} %' for one, two in shares)} |" in PAGE
+
+
+@pytest.mark.slow
+def test_k_households_in_every_class(panel, tmp_path):
+    """Three successive people each: the survey has no households."""
+    ids = {who: at for at, who in enumerate(dict.fromkeys(row["id"] for row in read(panel)))}
+    frame = pl.read_csv(panel, infer_schema=False)
+    home = {row["row"]: str(ids[row["id"]] // 3) for row in read(panel)}
+    frame = frame.with_columns(pl.Series("home", [home[each] for each in frame["row"].to_list()]))
+    release = shoal.anonymize(
+        frame, quasi=QUASI, person="id", group="home", plain=["row"], k=5, output=tmp_path / "release.csv"
+    )
+    homes = defaultdict(set)
+    for row in read(tmp_path / "release.csv"):
+        homes[tuple(row[name] for name in QUASI)].add(home[row["row"]])
+    assert min(map(len, homes.values())) == release.report.models[-1].achieved == 5
+    assert f"k = 5 households cost {100 * release.report.ncp:.2f} %" in PAGE
