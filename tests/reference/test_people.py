@@ -139,3 +139,19 @@ def test_k_households_in_every_class(panel, tmp_path):
         homes[tuple(row[name] for name in QUASI)].add(home[row["row"]])
     assert min(map(len, homes.values())) == release.report.models[-1].achieved == 5
     assert f"k = 5 households cost {100 * release.report.ncp:.2f} %" in PAGE
+
+
+@pytest.mark.slow
+def test_rows_that_stay_together_give_people_away(panel):
+    """The release of the page with a pseudonym for everybody: every fifth person is the control group."""
+    frame = pl.read_csv(panel, infer_schema=False).drop("row")
+    fifth = frame["id"].cast(pl.Int64) % 5 == 0
+    inside, outside = frame.filter(~fifth), frame.filter(fifth)
+    release = shoal.anonymize(inside, quasi=QUASI, person="id", k=5)
+    linked = release.frame.with_columns(id=pl.Series([f"x{each}" for each in release.person.tolist()]))
+    found = shoal.attack(linked, inside, control=outside, quasi=QUASI, person="id")
+    assert found.after[0].rate.successes == 0
+    for each in found.after[1:]:
+        assert each.rate.estimate().low > each.control.estimate().high
+    two, five = (f"{100 * found.after[at].rate.share:.1f} %" for at in (1, 4))
+    assert f"finds {two} of the people by two rows and {five} by five" in PAGE
