@@ -203,3 +203,36 @@ def test_whole_histories_of_those_with_five_rows(histories, tmp_path):
     assert fewest >= 5
     assert people == 1_600
     assert f"{100 * release.report.ncp:.2f} %" in PAGE
+
+
+@pytest.mark.slow
+def test_k_households_in_every_class(panel, tmp_path):
+    """Three successive people each: the survey has no households."""
+    ids = {who: at for at, who in enumerate(dict.fromkeys(row["id"] for row in read(panel)))}
+    frame = pl.read_csv(panel, infer_schema=False)
+    home = {row["row"]: str(ids[row["id"]] // 3) for row in read(panel)}
+    frame = frame.with_columns(pl.Series("home", [home[each] for each in frame["row"].to_list()]))
+    release = shoal.anonymize(
+        frame, quasi=QUASI, person="id", group="home", plain=["row"], k=5, output=tmp_path / "release.csv"
+    )
+    homes = defaultdict(set)
+    for row in read(tmp_path / "release.csv"):
+        homes[tuple(row[name] for name in QUASI)].add(home[row["row"]])
+    assert min(map(len, homes.values())) == release.report.models[-1].achieved == 5
+    assert f"k = 5 households cost {100 * release.report.ncp:.2f} %" in PAGE
+
+
+@pytest.mark.slow
+def test_rows_that_stay_together_give_people_away(panel):
+    """The release of the page with a pseudonym for everybody: every fifth person is the control group."""
+    frame = pl.read_csv(panel, infer_schema=False).drop("row")
+    fifth = frame["id"].cast(pl.Int64) % 5 == 0
+    inside, outside = frame.filter(~fifth), frame.filter(fifth)
+    release = shoal.anonymize(inside, quasi=QUASI, person="id", k=5)
+    linked = release.frame.with_columns(id=pl.Series([f"x{each}" for each in release.person.tolist()]))
+    found = shoal.attack(linked, inside, control=outside, quasi=QUASI, person="id")
+    assert found.after[0].rate.successes == 0
+    for each in found.after[1:]:
+        assert each.rate.estimate().low > each.control.estimate().high
+    two, five = (f"{100 * found.after[at].rate.share:.1f} %" for at in (1, 4))
+    assert f"finds {two} of the people by two rows and {five} by five" in PAGE

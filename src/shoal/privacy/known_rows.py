@@ -288,11 +288,15 @@ def find_matching_people(rows: PersonalRows, known: Ints, enough: int) -> tuple[
 
 def _have_rows(rows: PersonalRows, key: Ints, person: Ints, known: Ints, needed: Ints) -> Mask:
     """Whether each person has the rows that are known, each kind as often as needed; ``key`` is sorted."""
-    fits = np.ones(person.size, np.bool_)
+    left = np.arange(person.size)
     for j in range(known.shape[1]):
-        wanted = person * rows.holders.size + known[:, j]
+        wanted = person[left] * rows.holders.size + known[left, j]
         at = np.minimum(np.searchsorted(key, wanted), key.size - 1)
-        fits &= ((key[at] == wanted) & (rows.count[at] >= needed[:, j])) | (known[:, j] < 0)
+        has = ((key[at] == wanted) & (rows.count[at] >= needed[left, j])) | (known[left, j] < 0)
+        # Most people lack one of the first rows, and are not looked for again.
+        left = left[has]
+    fits = np.zeros(person.size, np.bool_)
+    fits[left] = True
     return fits
 
 

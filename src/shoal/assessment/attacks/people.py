@@ -120,7 +120,7 @@ def check_people_apart(original: Table, control: Table | None, name: str) -> Non
     own, others = (
         fold_spelling(to_strings(table.column(name))).drop_nulls() for table in (original, control)
     )
-    shared = others.filter((others != "") & others.is_in(own.unique().implode())).unique()
+    shared = others.filter((others != "") & others.is_in(own.implode())).unique(maintain_order=True)
     if len(shared):
         raise InputError(
             f"{control.origin}: {len(shared):,} values of '{name}' are in the original as well, but nobody "
@@ -356,7 +356,7 @@ def _find_unchanged_columns(
         if name in others or any(name not in table.names for table in (original, *drawn)):
             continue
         cells, values = to_comparable_strings(release.column(name), original.column(name))
-        if cells.drop_nulls().is_in(values.drop_nulls().unique().implode()).all():
+        if cells.drop_nulls().is_in(values.drop_nulls().implode()).all():
             found.append(name)
     return found
 

@@ -135,7 +135,7 @@ def attack(
             others = None if control is None else read_table(control, options)
             released = read_table(release, options)
             by_role, told = _find_roles_and_columns(
-                people, known, (quasi, sensitive, roles), (type, order, hierarchies)
+                people, known, (quasi, sensitive, roles, person), (type, order, hierarchies)
             )
             whose = person if known is None else known.person
             found = attack_tables(
@@ -172,15 +172,15 @@ def _check_options(
 def _find_roles_and_columns(
     people: Table,
     recipe: Recipe | None,
-    roles: tuple[list[str] | None, list[str] | None, str | None],
+    roles: tuple[list[str] | None, list[str] | None, str | None, str | None],
     told: tuple[list[str] | None, list[str] | None, list[str] | None],
 ) -> tuple[tuple[Sequence[str], Sequence[str]], Mapping[str, Column]]:
     """The quasi-identifiers and sensitive columns, and what is known of all columns."""
     if recipe is not None:
         return (recipe.quasi, recipe.sensitive), known_to_all(recipe, people.names, always=True)
-    quasi, sensitive, by_position = roles
+    quasi, sensitive, by_position, person = roles
     type, order, hierarchies = told
-    by_name = a.roles_of(people, by_position, quasi, sensitive, None, None)
+    by_name = a.roles_of(people, by_position, quasi, sensitive, None, None, person=person)
     trees, types = a.trees_of(people, hierarchies), a.types_of(people, None, type)
     columns = known_columns(people.names, trees, types, a.orders_of(order))
     return (by_name["quasi"], by_name["sensitive"]), columns
