@@ -130,11 +130,20 @@ def parse_numbers(name: str, text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(values))
 
 
-def _by_position(option: str, text: str | None, names: Sequence[str], what: str) -> dict[str, str]:
-    """Entries for ``names`` in their order; empty ones where nothing is said."""
+def _by_position(
+    option: str, text: str | None, names: Sequence[str], what: str, lenient: bool = False
+) -> dict[str, str]:
+    """Entries for ``names`` in their order; empty ones where nothing is said.
+
+    Surplus ones are an error, or left out where ``lenient``.
+    """
     entries = [entry.strip() for entry in (text or "").split(",")]
-    if len(entries) > len(names):
-        raise RecipeError(f"{option} has {len(entries)} entries, but there are {len(names)} {what}")
+    if len(entries) > len(names) and not lenient:
+        raise RecipeError(
+            f"{option} has {len(entries)} entries, but there are {len(names)} {what}: leave out the surplus "
+            "ones, or say --lenient"
+        )
+    entries = entries[: len(names)]
     return dict(zip_longest(names, entries, fillvalue=""))
 
 
@@ -161,6 +170,7 @@ def roles_of(
     plain: list[str] | None,
     needed: bool = True,
     person: str | None = None,
+    lenient: bool = False,
 ) -> dict[str, tuple[str, ...]]:
     """Roles by name or by position, as the fields of a recipe; quasi-identifiers are ``needed`` or not.
 
@@ -180,7 +190,7 @@ def roles_of(
     if any(by_name.values()):
         raise RecipeError("give roles by position (--roles) or by name, not both")
     letters = {"": "quasi", "q": "quasi", "s": "sensitive", "i": "plain", "x": "identifier"}
-    given = _by_position("--roles", by_position, table.names, "columns of the table")
+    given = _by_position("--roles", by_position, table.names, "columns of the table", lenient)
     if wrong := [letter for letter in given.values() if letter not in letters]:
         raise RecipeError(
             f"unknown role '{wrong[0]}' in --roles: q quasi, s sensitive, i ignored, x identifier"
@@ -216,10 +226,13 @@ _TYPE_NAMES: dict[str, ColumnType] = {
 }
 
 
-def types_of(table: Table, by_position: str | None, by_name: list[str] | None) -> dict[str, ColumnType]:
+def types_of(
+    table: Table, by_position: str | None, by_name: list[str] | None, lenient: bool = False
+) -> dict[str, ColumnType]:
     """Types by position and by name."""
     types = {}
-    for name, letter in _by_position("--types", by_position, table.names, "columns of the table").items():
+    given = _by_position("--types", by_position, table.names, "columns of the table", lenient)
+    for name, letter in given.items():
         if letter and letter not in TYPE_CODES:
             raise RecipeError(unknown("type in --types", letter, TYPE_CODES))
         if letter:
@@ -268,10 +281,10 @@ def trees_of(table: Table, sources: list[str] | None) -> dict[str, Hierarchy]:
 
 
 def weights_of(
-    quasi: tuple[str, ...], by_position: str | None, by_name: list[str] | None
+    quasi: tuple[str, ...], by_position: str | None, by_name: list[str] | None, lenient: bool = False
 ) -> dict[str, float]:
     """Weights by position and by name."""
-    given = _by_position("--weights", by_position, quasi, "quasi-identifiers")
+    given = _by_position("--weights", by_position, quasi, "quasi-identifiers", lenient)
     named = [*((name, value) for name, value in given.items() if value), *parse_pairs("--weight", by_name)]
     return {name: _parse_weight(name, value) for name, value in named}
 

@@ -71,6 +71,7 @@ def anonymize(
     output: str | Path | None = None,
     on_progress: Progress | None = None,
     person: str | None = None,
+    all_solutions: bool = False,
 ) -> Release:
     """Anonymize a table.
 
@@ -138,6 +139,7 @@ def anonymize(
         driver_rows=driver_rows,
         output=None if output is None else str(output),
         person=person,
+        all_solutions=all_solutions,
     )
     return run(recipe, source, on_progress or silent)
 

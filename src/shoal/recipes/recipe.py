@@ -66,6 +66,8 @@ class Recipe(RecipeSettings):
             )
         if not self.models:
             raise RecipeError("no privacy goal: say what must hold, for example k = 5")
+        if self.all_solutions:
+            self.algorithm.list_every_solution()  # for its error
         self._check_roles()
         self._check_columns()
         self._check_numbers()

@@ -393,7 +393,8 @@ class RecipeSettings:
                 "--render",
                 metavar="HOW",
                 help="Released values as label (a tree node by its name, else the range or set), interval "
-                "(the range), set (the values present), or representative (one for all).",
+                "(the range), set (the values present), representative (one for all), or code (ranges of "
+                "neutral numbers instead of values).",
             ),
             label="Released values are written as",
         ),
@@ -566,6 +567,19 @@ class RecipeSettings:
             ),
             doc="The column that says whose row it is, where people have several rows. All models then count "
             "people. It is left out of the release, whose rows are sorted by what is released.",
+        ),
+    )
+    all_solutions: bool = field(
+        default=False,
+        metadata=setting(
+            "release",
+            option(
+                "--all-solutions",
+                help="With mingen: show, write and list in JSON every table of least loss; further ones are "
+                "written beside the output, as release-2.csv.",
+            ),
+            doc="Whether every table of least loss is listed and, where there is an output, written: further "
+            "ones beside it, as ``release-2.csv``. Only an exact search has them.",
         ),
     )
 

@@ -32,6 +32,7 @@ def anonymize(
     identifier: o.Identifier = None,
     plain: o.Plain = None,
     roles: o.Roles = None,
+    lenient: o.Lenient = False,
     types: o.Types = None,
     type: o.Type = None,
     order: o.Order = None,
@@ -69,7 +70,7 @@ def anonymize(
     generalised as far as that takes, and no further. Rows and columns keep their order. What was released is
     counted again before it is written; if the goal cannot be met, nothing is, and the exit code is 3.
     """
-    standard.check_standard_output(output, as_json)
+    standard.check_standard_output(output, as_json, settings["all_solutions"])
     with standard.to_standard_output(output, input, out_format) as target:
         # What can be refused without the table is refused before it is read, which may take long.
         draft = Recipe(
@@ -100,7 +101,8 @@ def anonymize(
             whole = not on_cluster and fitting.memory is None
 
             def roles_in(table: Table) -> dict[str, tuple[str, ...]]:
-                return a.roles_of(table, roles, quasi, sensitive, identifier, plain, person=draft.person)
+                named = (quasi, sensitive, identifier, plain)
+                return a.roles_of(table, roles, *named, person=draft.person, lenient=lenient)
 
             table, source = a.open_table(input, draft, whole, roles_in)
             seconds = perf_counter() - begin
@@ -111,8 +113,8 @@ def anonymize(
                 sensitive=role["sensitive"],
                 identifier=role["identifier"],
                 plain=role["plain"],
-                types=a.types_of(table, types, type),
-                weights=a.weights_of(role["quasi"], weights, weight),
+                types=a.types_of(table, types, type, lenient),
+                weights=a.weights_of(role["quasi"], weights, weight, lenient),
                 fold=a.folded_of(fold),
             )
             with cancel_cluster(on_cluster):
@@ -129,7 +131,8 @@ def anonymize(
         told = replace(_with_reading(release.report, seconds), output=str(output) if output else None)
         if report:
             told.to_html(report, excerpt)
-        print_report(told, as_json, quiet, release.solutions, stderr=output == standard.DASH)
+        every, stderr = recipe.all_solutions, output == standard.DASH
+        print_report(told, as_json, quiet, release.solutions, every=every, stderr=stderr)
         exit_by_verdict(told)
 
 
