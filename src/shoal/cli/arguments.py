@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -35,10 +36,17 @@ _MOST = 10  # values of a range that are tried
 
 
 def reading_options(
-    delimiter: str | None, encoding: str | None, no_header: bool, na: list[str] | None
+    delimiter: str | None,
+    encoding: str | None,
+    no_header: bool,
+    na: list[str] | None,
+    quasi: list[str] | None = None,
 ) -> ReadOptions:
-    """How the table is to be read."""
-    return ReadOptions(delimiter, encoding, not no_header, tuple(na or ()))
+    """How the table is to be read; ``--quasi line:2`` says that a line of it has numbers of columns."""
+    line = re.fullmatch(r"line:(\d+)", quasi[0]) if quasi and len(quasi) == 1 else None
+    return ReadOptions(
+        delimiter, encoding, not no_header, tuple(na or ()), quasi_line=int(line[1]) if line else None
+    )
 
 
 def open_table(

@@ -160,7 +160,13 @@ class RecipeSettings:
     quasi: tuple[str, ...] = field(
         metadata=setting(
             "columns",
-            option("--quasi", "-q", metavar="A,B", help="Columns someone could recognise a person by."),
+            option(
+                "--quasi",
+                "-q",
+                metavar="A,B",
+                help="Columns someone could recognise a person by; line:2 for a file that has their numbers, "
+                "from 0, in its second line.",
+            ),
             doc="Columns that someone could recognise a person by.",
         ),
     )
@@ -258,7 +264,7 @@ class RecipeSettings:
             option("--no-header", help="The first line is a row, too; columns are column_1, column_2, ..."),
             option("--na", metavar="'?'", help="A cell that stands for a missing value. Repeatable."),
             doc="How the table is read.",
-            keys=("delimiter_in", "encoding", "header", "na"),
+            keys=("delimiter_in", "encoding", "header", "na", "quasi_line"),
             argument=False,
         ),
     )

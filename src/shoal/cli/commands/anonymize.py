@@ -21,7 +21,7 @@ from shoal.errors import OutputError
 from shoal.recipes.recipe import Recipe
 from shoal.report import Report
 from shoal.support.files import whole_file
-from shoal.table import Table, check_writable
+from shoal.table import Table, check_writable, read_quasi_names
 
 
 @o.add_settings
@@ -78,7 +78,7 @@ def anonymize(
             models=build_goal(k, l, model or (), t=t),
             input=str(input),
             output=str(target) if target else None,
-            reading=a.reading_options(delimiter, encoding, no_header, na),
+            reading=a.reading_options(delimiter, encoding, no_header, na, quasi),
             orders=a.orders_of(order),
             hierarchies=tuple(hierarchies or ()),
             algorithm=a.algorithm_of(algorithm, set),
@@ -99,6 +99,9 @@ def anonymize(
             # A page needs all rows.
             fitting, why = fit_to_memory(draft, input) if report is None else (draft, None)
             whole = not on_cluster and fitting.memory is None
+
+            if draft.reading.quasi_line is not None:
+                quasi = read_quasi_names(input, draft.reading)
 
             def roles_in(table: Table) -> dict[str, tuple[str, ...]]:
                 named = (quasi, sensitive, identifier, plain)
