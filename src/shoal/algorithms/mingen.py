@@ -35,6 +35,7 @@ _ROWS = 200  # distinct rows up to which an exact search is worth its time
 _GUESS = EvolutionPlan(generations=60, mutation_rate=10, patience=20)
 _STEPS = 300_000  # rows that the evolution of a first table looks at
 _ENOUGH = 10.0  # seconds in which the steps of `auto` are done on any machine
+_EVERY = 10_000  # tables of least loss that are listed where all are asked for
 _LARGEST = 1e300
 
 
@@ -79,6 +80,10 @@ class MinGen(Algorithm):
     def is_cell_level(self) -> bool:
         """With matching semantics: a row is hidden among those it could be, not among equal ones."""
         return self.semantics == "matching"
+
+    def list_every_solution(self) -> MinGen:
+        """The same search with a limit that is hardly ever reached."""
+        return replace(self, limit=max(self.limit, _EVERY))
 
     def search(self, problem: Problem, on_progress: Progress = silent) -> Proposal:
         """Find the least loss, or the best within the limits, and what is proved of it."""

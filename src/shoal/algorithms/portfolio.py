@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.algorithms.cluster import cluster_rows
 from shoal.algorithms.exact.budget import Budget
-from shoal.algorithms.exact.options import TableSpace
+from shoal.algorithms.exact.options import TableSpace, find_scale
 from shoal.algorithms.hilbert import Hilbert
 from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.peel import build_peel_proposal
@@ -45,6 +45,7 @@ _STARTS = 0.2  # share of the budget for finding where to start from
 _TRIALS = 0.25  # and for finding out which start is best
 _SWEEPS = 1 << 30
 _SMALL = 400  # rows up to which classes evolve: then that finds more than refining does
+_PLENTY = 100  # rows beyond which evolution needs more steps than the budget has, up to twice as many
 _VISIT = 0.75e-6  # seconds that local search takes for a row, about, times the size of classes
 
 
@@ -57,6 +58,8 @@ def search_portfolio(
     problem: Problem, seconds: float, on_progress: Progress = silent, budget: Budget | None = None
 ) -> Proposal:
     """The best classes of several algorithms, refined; ``budget`` counts the tables that are bred."""
+    # Algorithms compare differences with constants, which must not depend on the scale of the weights.
+    problem = replace(problem, weights=problem.weights / find_scale(problem.weights))
     space = ClusteringSpace.from_table(problem, split_equal_rows(problem, every=problem.has_value_limits))
     is_small = problem.rows.rows <= _SMALL and is_evolvable(problem)
     _prepare_kernels(space, is_small)
@@ -89,12 +92,13 @@ def _evolve_best(
     starts = np.stack([classes[refined.table.of_row] for classes in made]).astype(np.int64)
     budget.scale = space.scale
     size = max(problem.build_rules(table).size, 2)
-    class_of, _ = evolve_in_rounds(problem, space, starts, int(seconds / (_VISIT * size)), budget)
+    more = min(max(space.rows / _PLENTY, 1.0), 2.0)
+    class_of, _ = evolve_in_rounds(problem, space, starts, int(more * seconds / (_VISIT * size)), budget)
     bred = build_cheapest_proposal(table, space, class_of)
     before, after = _measure_loss(problem, refined), _measure_loss(problem, bred)
     if after >= before:
         return refined
-    note = f"evolution lowered the loss '{problem.loss}' from {before:.4g} to {after:.4g}"
+    note = f"evolution lowered it by {100 * (1 - after / before):.2g} % more"
     nodes = (refined.nodes or 0) + budget.nodes
     return replace(bred, nodes=nodes, notes=(*refined.notes, note), tried=refined.tried)
 

@@ -383,6 +383,13 @@ class Algorithm(ABC):
         """The columns among ``names`` that it wants to see besides the quasi-identifiers."""
         return ()
 
+    def list_every_solution(self) -> Algorithm:
+        """The same search, but one that lists every table of least loss; only an exact one has them."""
+        raise RecipeError(
+            "all_solutions lists the tables of least loss, and only an exact search knows them: take "
+            "--algorithm mingen"
+        )
+
     def choose_cut(self, count_rows: Callable[[], int], trees: bool) -> str:
         """How a cluster should cut distinct rows, which are counted if the choice depends on their number.
 

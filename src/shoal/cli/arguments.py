@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -35,10 +36,17 @@ _MOST = 10  # values of a range that are tried
 
 
 def reading_options(
-    delimiter: str | None, encoding: str | None, no_header: bool, na: list[str] | None
+    delimiter: str | None,
+    encoding: str | None,
+    no_header: bool,
+    na: list[str] | None,
+    quasi: list[str] | None = None,
 ) -> ReadOptions:
-    """How the table is to be read."""
-    return ReadOptions(delimiter, encoding, not no_header, tuple(na or ()))
+    """How the table is to be read; ``--quasi line:2`` says that a line of it has numbers of columns."""
+    line = re.fullmatch(r"line:(\d+)", quasi[0]) if quasi and len(quasi) == 1 else None
+    return ReadOptions(
+        delimiter, encoding, not no_header, tuple(na or ()), quasi_line=int(line[1]) if line else None
+    )
 
 
 def open_table(
@@ -130,11 +138,20 @@ def parse_numbers(name: str, text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(values))
 
 
-def _by_position(option: str, text: str | None, names: Sequence[str], what: str) -> dict[str, str]:
-    """Entries for ``names`` in their order; empty ones where nothing is said."""
+def _by_position(
+    option: str, text: str | None, names: Sequence[str], what: str, lenient: bool = False
+) -> dict[str, str]:
+    """Entries for ``names`` in their order; empty ones where nothing is said.
+
+    Surplus ones are an error, or left out where ``lenient``.
+    """
     entries = [entry.strip() for entry in (text or "").split(",")]
-    if len(entries) > len(names):
-        raise RecipeError(f"{option} has {len(entries)} entries, but there are {len(names)} {what}")
+    if len(entries) > len(names) and not lenient:
+        raise RecipeError(
+            f"{option} has {len(entries)} entries, but there are {len(names)} {what}: leave out the surplus "
+            "ones, or say --lenient"
+        )
+    entries = entries[: len(names)]
     return dict(zip_longest(names, entries, fillvalue=""))
 
 
@@ -162,6 +179,7 @@ def roles_of(
     needed: bool = True,
     person: str | None = None,
     group: str | None = None,
+    lenient: bool = False,
 ) -> dict[str, tuple[str, ...]]:
     """Roles by name or by position, as the fields of a recipe; quasi-identifiers are ``needed`` or not.
 
@@ -183,7 +201,7 @@ def roles_of(
     if any(by_name.values()):
         raise RecipeError("give roles by position (--roles) or by name, not both")
     letters = {"": "quasi", "q": "quasi", "s": "sensitive", "i": "plain", "x": "identifier"}
-    given = _by_position("--roles", by_position, table.names, "columns of the table")
+    given = _by_position("--roles", by_position, table.names, "columns of the table", lenient)
     if wrong := [letter for letter in given.values() if letter not in letters]:
         raise RecipeError(
             f"unknown role '{wrong[0]}' in --roles: q quasi, s sensitive, i ignored, x identifier"
@@ -219,10 +237,13 @@ _TYPE_NAMES: dict[str, ColumnType] = {
 }
 
 
-def types_of(table: Table, by_position: str | None, by_name: list[str] | None) -> dict[str, ColumnType]:
+def types_of(
+    table: Table, by_position: str | None, by_name: list[str] | None, lenient: bool = False
+) -> dict[str, ColumnType]:
     """Types by position and by name."""
     types = {}
-    for name, letter in _by_position("--types", by_position, table.names, "columns of the table").items():
+    given = _by_position("--types", by_position, table.names, "columns of the table", lenient)
+    for name, letter in given.items():
         if letter and letter not in TYPE_CODES:
             raise RecipeError(unknown("type in --types", letter, TYPE_CODES))
         if letter:
@@ -271,10 +292,10 @@ def trees_of(table: Table, sources: list[str] | None) -> dict[str, Hierarchy]:
 
 
 def weights_of(
-    quasi: tuple[str, ...], by_position: str | None, by_name: list[str] | None
+    quasi: tuple[str, ...], by_position: str | None, by_name: list[str] | None, lenient: bool = False
 ) -> dict[str, float]:
     """Weights by position and by name."""
-    given = _by_position("--weights", by_position, quasi, "quasi-identifiers")
+    given = _by_position("--weights", by_position, quasi, "quasi-identifiers", lenient)
     named = [*((name, value) for name, value in given.items() if value), *parse_pairs("--weight", by_name)]
     return {name: _parse_weight(name, value) for name, value in named}
 

@@ -185,6 +185,10 @@ ReportPage = Annotated[
         "and pictures, with all that an auditor needs.",
     ),
 ]
+Lenient = Annotated[
+    bool,
+    flag("--lenient", ROLES, "Lists by position (--roles, --types, --weights) may be longer than the table."),
+]
 WithExcerpt = Annotated[
     bool, flag("--excerpt", SHOWN, "Show a few rows of the original in that page, without identifiers.")
 ]

@@ -14,6 +14,7 @@ from rich.segment import Segment
 from shoal.cli.process import make_printable
 from shoal.kernels.compiled import could_not_keep, watch_compiling
 from shoal.report import Report
+from shoal.report.search import list_tables
 from shoal.report.terminal import show_report
 from shoal.support.progress import Progress, silent
 
@@ -60,11 +61,22 @@ def print_if_json(found: Callable[[], object], as_json: bool, quiet: bool) -> bo
 
 
 def print_report(
-    report: Report, as_json: bool, quiet: bool, tables: Sequence[object] = (), *, stderr: bool = False
+    report: Report,
+    as_json: bool,
+    quiet: bool,
+    tables: Sequence[object] = (),
+    *,
+    every: bool = False,
+    stderr: bool = False,
 ) -> None:
-    """Show the report of a run, and the tables that a search for optimal ones listed."""
-    if print_if_json(report.to_dict, as_json, quiet):
-        show_report(make_console(stderr), report, tables)
+    """Show the report of a run, and the tables that a search for optimal ones listed: a few, or ``every``."""
+
+    def to_dict() -> dict[str, Any]:
+        listed = {"tables": list_tables(tables)} if every else {}
+        return report.to_dict() | listed
+
+    if print_if_json(to_dict, as_json, quiet):
+        show_report(make_console(stderr), report, tables, every)
 
 
 def exit_by_verdict(report: Report) -> None:

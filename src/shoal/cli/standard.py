@@ -73,8 +73,10 @@ def _suffix_of(path: Path) -> str:
     return next((suffix for magic, suffix in _HEADS.items() if first.startswith(magic)), ".csv")
 
 
-def check_standard_output(output: Path | None, as_json: bool) -> None:
-    """Refuse to put two things on standard output."""
+def check_standard_output(output: Path | None, as_json: bool, every: bool = False) -> None:
+    """Refuse to put two things on standard output, or ``every`` table of least loss."""
+    if output == DASH and every:
+        raise RecipeError("--all-solutions writes several files: give an output with a name, not -o -")
     if output == DASH and as_json:
         raise RecipeError("-o - and --json would both go to standard output: leave one of them out")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Literal
 
@@ -14,7 +14,7 @@ from shoal.codespace.domain import Codes, Domain, expand_intervals
 from shoal.codespace.frequency import FrequencyTable, rank_rows
 from shoal.kernels.collapse import collapse_keys, first_seen
 
-Render = Literal["interval", "set", "label", "representative"]
+Render = Literal["interval", "set", "label", "representative", "code"]
 Centre = Literal["mean", "median"]
 
 
@@ -112,8 +112,24 @@ class ColumnCells:
             return self.domain.render_sets(*self.members)
         return self.domain.render_intervals(self.lo, self.hi, by_ends)
 
+    def render_codes(self) -> pl.Series:
+        """Each cell by the code numbers of its values: a number, a range of numbers, or a set of them."""
+        if (self.count_covered() == 1).all():
+            return pl.Series(self.lo, dtype=pl.Int64)
+        size = self.domain.size
+        code = pl.Series([str(number) for number in range(size)], dtype=pl.String)
+        # As numbers of a line they are written like those: in ranges, and all of them as `*`.
+        numbered = replace(
+            self.domain, kind="flat" if self.members is not None else "ordered", labels=code, dash="-"
+        )
+        if self.members is not None:
+            return numbered.render_sets(*self.members)
+        return numbered.render_intervals(self.lo, self.hi, by_ends=True)
+
     def render_values(self, native: pl.DataType, render: Render = "label") -> pl.Series:
         """Each cell as it is released: in the column's own type if nothing happened to it, else as text."""
+        if render == "code":
+            return self.render_codes()
         if (self.count_covered() == 1).all():
             domain = self.domain
             return (domain.labels if native == pl.String else domain.values).gather(self.lo)

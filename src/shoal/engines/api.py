@@ -82,6 +82,7 @@ def anonymize(
     align: str | None = None,
     relative: str | None = None,
     group: str | None = None,
+    all_solutions: bool = False,
 ) -> Release:
     """Anonymize a table.
 
@@ -155,6 +156,7 @@ def anonymize(
         align=align,
         relative=relative,
         group=group,
+        all_solutions=all_solutions,
     )
     return run(recipe, source, on_progress or silent)
 

@@ -85,7 +85,10 @@ class Engine(ABC, Generic[TableT, SubjectT, RecodedT]):
 
     def search(self, subject: SubjectT, on_progress: Progress = silent) -> Proposal:
         """Let the algorithm propose classes."""
-        proposal = self.recipe.algorithm.search(subject.problem, on_progress)
+        algorithm = self.recipe.algorithm
+        if self.recipe.all_solutions:
+            algorithm = algorithm.list_every_solution()
+        proposal = algorithm.search(subject.problem, on_progress)
         # Classes are merged that a population does not fit as asked, or that a model of a plugin refuses.
         return repair_proposal(proposal, subject.problem)
 

@@ -205,6 +205,8 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
     def write(self, recoded: RecodedFrame, release: Release) -> Release:
         """Write the frame to a file, whose bytes are counted once more before it has its name."""
         release.write(str(self.recipe.output))
+        if self.recipe.all_solutions:
+            release.write_solutions(str(self.recipe.output))
         return release
 
 

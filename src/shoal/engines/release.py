@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,17 @@ from shoal.recipes.saved_recoding import SavedRecoding
 from shoal.report import Report
 from shoal.support.pickling import PartlyPickled
 from shoal.table import Column, Origin, Table, check_writable, read_table, write_table
-from shoal.verification.verifier import verify_table
+from shoal.verification.verifier import Verification, verify_table
 
 NO_LATER_ROWS = (
     "classes for later rows count rows, and here people are counted: leave out the recoding, or the person"
 )
+
+
+def name_solution(path: Path, number: int) -> Path:
+    """The file of a further table of least loss, beside that of the first."""
+    stem, dot, suffixes = path.name.partition(".")
+    return path.with_name(f"{stem}-{number}{dot}{suffixes}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +66,8 @@ class Release(PartlyPickled):
             raise RecipeError("only a release in classes, without safepub, has a recoding for later rows")
         if self.recipe.person is not None:
             raise RecipeError(NO_LATER_ROWS)
+        if self.recipe.render == "code":
+            raise RecipeError("code numbers are those of one table: render 'code' has no later rows")
         names = self.table.names
         left_out = self.recipe.left_out(names)
         released = [name for name in names if name not in left_out]
@@ -88,24 +96,41 @@ class Release(PartlyPickled):
             judge=self.judge,
         )
 
+    def write_solutions(self, path: str | Path) -> None:
+        """Write the further tables of least loss beside the first, each verified as that one is.
+
+        With ``release.csv`` they are ``release-2.csv``, ``release-3.csv`` and so on.
+        """
+        for number, frame in enumerate(self.solutions[1:], start=2):
+            # A table that differs may have other classes, by which its file is judged.
+            found = self._count_table(read_table(frame, may_be_empty=True))
+            report = replace(self.report, classes=found.classes, smallest_class=found.smallest_class)
+            replace(self, frame=frame, report=report).write(name_solution(Path(path), number))
+
     def judge(self, path: Path, layout: Origin) -> None:
         """Read a file that was written of this release, as an outsider would, and raise if it is not safe."""
         # What leaves are the bytes on disk, so they are judged, and not the frame.
         recipe, names = self.recipe, read_table(self.frame, may_be_empty=True).names
         table = read_written_rows(recipe, path, layout, names, self.report.released_rows)
-        columns = self.columns or known_to_all(recipe, names)
-        people = read_population(recipe.models, recipe.quasi, recipe.reading)
         if recipe.pseudonym:
+            columns = self.columns or known_to_all(recipe, names)
             refuse_unmet_goal(verify_pseudonyms(recipe, table, self.person, self.static, columns))
             return
-        found = verify_table(
-            table, recipe.quasi, recipe.sensitive, recipe.models, columns, people, self.person, self.group
-        )
+        found = self._count_table(table)
         if not recipe.algorithm.is_cell_level:
             refuse_unmet_goal(found)
         # Whom a row could be was decided on the frame: the file must have the classes of the frame.
         elif (found.classes, found.smallest_class) != (self.report.classes, self.report.smallest_class):
             raise GoalNotMet("the goal was not met: what was written has other classes than the release")
+
+    def _count_table(self, table: Table) -> Verification:
+        """What an outsider finds in a table of this release."""
+        recipe = self.recipe
+        columns = self.columns or known_to_all(recipe, table.names)
+        people = read_population(recipe.models, recipe.quasi, recipe.reading)
+        return verify_table(
+            table, recipe.quasi, recipe.sensitive, recipe.models, columns, people, self.person, self.group
+        )
 
     def _collect_kept_state(self) -> dict[str, Any]:
         """What is kept when a release is pickled or copied: what is released, and nothing else."""

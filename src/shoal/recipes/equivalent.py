@@ -38,6 +38,8 @@ def hierarchy_files(recipe: Recipe) -> dict[str, str]:
 def _list_options(recipe: Recipe) -> Iterator[str]:
     for role in ROLES:
         names = getattr(recipe, role)
+        if role == "quasi" and recipe.reading.quasi_line is not None:
+            names = (f"line:{recipe.reading.quasi_line}",)
         # A comma separates names, so a name that has one gets an option of its own.
         joined = ",".join(name for name in names if "," not in name)
         yield from (f"--{role} {shell(each)}" for each in (joined, *(n for n in names if "," in n)) if each)

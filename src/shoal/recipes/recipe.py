@@ -20,7 +20,7 @@ from shoal.codespace.encoding import CategoryOrder
 from shoal.codespace.loss import LOSSES
 from shoal.codespace.recoding import Render
 from shoal.errors import InputError, OutputError, RecipeError, quote, unknown
-from shoal.privacy import Model, SafePub, model_text, move_population, parse_model
+from shoal.privacy import Model, SafePub, model_text, move_population, parse_model, population_of
 from shoal.privacy.groups import GroupAnonymity
 from shoal.recipes.settings import (
     EDITION,
@@ -69,6 +69,9 @@ class Recipe(RecipeSettings):
             )
         if not self.models:
             raise RecipeError("no privacy goal: say what must hold, for example k = 5")
+        self._check_quasi_line()
+        if self.all_solutions:
+            self.algorithm.list_every_solution()  # for its error
         self._check_roles()
         self._check_people()
         self._check_columns()
@@ -128,6 +131,15 @@ class Recipe(RecipeSettings):
         for what, named, among in (("weight", self.weights, self.quasi), ("hierarchy", self.trees, kept)):
             if strange := [column for column in named if column not in among]:
                 raise RecipeError(f"a {what} is given for {quote(strange)}: not among {quote(among)}")
+
+    def _check_quasi_line(self) -> None:
+        """A line with numbers of columns is for one table that is read whole."""
+        elsewhere = self.memory or self.engine == "spark" or self.uses_safepub
+        if self.reading.quasi_line is not None and (elsewhere or population_of(self.models) is not None):
+            raise RecipeError(
+                "a file with a line of column numbers is read whole, in memory: without --memory, Spark, "
+                "safepub or a population"
+            )
 
     def _check_roles(self) -> None:
         seen: dict[str, str] = {} if self.person is None else {self.person: "person"}
@@ -284,9 +296,16 @@ _KINDS: dict[str, tuple[type, str]] = {
     "encoding": (str, "text"),
     "header": (bool, "true or false"),
     "na": (list, "a list of texts"),
+    "quasi_line": (int, "a whole number"),
     "knows": (object, ""),  # a number or a text, as is checked later
 }
-_READING = {"delimiter_in": "delimiter", "encoding": "encoding", "header": "header", "na": "na"}
+_READING = {
+    "delimiter_in": "delimiter",
+    "encoding": "encoding",
+    "header": "header",
+    "na": "na",
+    "quasi_line": "quasi_line",
+}
 _PATHS = ("input", "output", "key_file")
 _DEFAULTS = {each.name: each.default for each in list_settings()}
 

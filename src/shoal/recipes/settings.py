@@ -160,7 +160,13 @@ class RecipeSettings:
     quasi: tuple[str, ...] = field(
         metadata=setting(
             "columns",
-            option("--quasi", "-q", metavar="A,B", help="Columns someone could recognise a person by."),
+            option(
+                "--quasi",
+                "-q",
+                metavar="A,B",
+                help="Columns someone could recognise a person by; line:2 for a file that has their numbers, "
+                "from 0, in its second line.",
+            ),
             doc="Columns that someone could recognise a person by.",
         ),
     )
@@ -258,7 +264,7 @@ class RecipeSettings:
             option("--no-header", help="The first line is a row, too; columns are column_1, column_2, ..."),
             option("--na", metavar="'?'", help="A cell that stands for a missing value. Repeatable."),
             doc="How the table is read.",
-            keys=("delimiter_in", "encoding", "header", "na"),
+            keys=("delimiter_in", "encoding", "header", "na", "quasi_line"),
             argument=False,
         ),
     )
@@ -393,7 +399,8 @@ class RecipeSettings:
                 "--render",
                 metavar="HOW",
                 help="Released values as label (a tree node by its name, else the range or set), interval "
-                "(the range), set (the values present), or representative (one for all).",
+                "(the range), set (the values present), representative (one for all), or code (ranges of "
+                "neutral numbers instead of values).",
             ),
             label="Released values are written as",
         ),
@@ -655,6 +662,19 @@ class RecipeSettings:
             "Every class then has people of at least as many groups as the goal asks for people. It is left "
             "out of the release.",
             label="Column of the household, or other group, that a person is in",
+        ),
+    )
+    all_solutions: bool = field(
+        default=False,
+        metadata=setting(
+            "release",
+            option(
+                "--all-solutions",
+                help="With mingen: show, write and list in JSON every table of least loss; further ones are "
+                "written beside the output, as release-2.csv.",
+            ),
+            doc="Whether every table of least loss is listed and, where there is an output, written: further "
+            "ones beside it, as ``release-2.csv``. Only an exact search has them.",
         ),
     )
 

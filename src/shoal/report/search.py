@@ -22,7 +22,7 @@ _WIDEST = 24  # characters of a cell before it is folded
 _MARK = "≠ "
 
 
-def search_parts(report: Report, tables: Sequence[object]) -> Iterator[RenderableType]:
+def search_parts(report: Report, tables: Sequence[object], every: bool = False) -> Iterator[RenderableType]:
     """What there is to show of a search, one thing below the other; nothing of one that claims nothing."""
     # Most algorithms claim nothing: neither a bound nor generations.
     if report.lower_bound is not None or report.history:
@@ -33,7 +33,7 @@ def search_parts(report: Report, tables: Sequence[object]) -> Iterator[Renderabl
         yield runners_up(report)
     # With levels the runners-up above say the same in one line each.
     if report.optimal is not None and tables and not report.levels:
-        yield draw_optimal_tables(report, tables)
+        yield draw_optimal_tables(report, tables, len(tables) if every else _MOST_TABLES)
 
 
 def search_table(report: Report) -> Table:
@@ -139,9 +139,9 @@ def draw_curve(values: Sequence[float], low: float, high: float, width: int = _C
 # Optimal tables.
 
 
-def draw_optimal_tables(report: Report, tables: Sequence[object]) -> RenderableType:
+def draw_optimal_tables(report: Report, tables: Sequence[object], most: int = _MOST_TABLES) -> RenderableType:
     """The tables side by side as far as they fit, with what differs from the first marked."""
-    frames = [_convert_to_strings(table) for table in islice(tables, _MOST_TABLES)]
+    frames = [_convert_to_strings(table) for table in islice(tables, most)]
     names = _shown_columns(report, frames[0])
     # By position: a name such as '^a$' would be taken for a pattern.
     first = frames[0].select(pl.nth(names))
@@ -152,10 +152,15 @@ def draw_optimal_tables(report: Report, tables: Sequence[object]) -> RenderableT
     for number, frame in enumerate(frames, start=1):
         of = "" if count == 1 else f" {number} of {count:,}"
         drawn.append(_draw_table(frame.select(pl.nth(names)), first, f"{found}{of}"))
-    left = Text(_describe_left_out(count, len(tables), frames[0].width - len(names)), "dim")
+    left = Text(_describe_left_out(count, len(tables), len(frames), frames[0].width - len(names)), "dim")
     if len(drawn) == 1:
         return Group(drawn[0], left) if left else drawn[0]
     return Group(Columns([Padding(each, (0, 0, 1, 0)) for each in drawn], padding=(0, 4), equal=True), left)
+
+
+def list_tables(tables: Sequence[object]) -> list[list[dict[str, str]]]:
+    """Released tables as plain values, for JSON: the rows of each, by column, as they are written."""
+    return [_convert_to_strings(table).to_dicts() for table in tables]
 
 
 def _convert_to_strings(table: object) -> pl.DataFrame:
@@ -193,13 +198,13 @@ def _mark_difference(value: str, first: str) -> Text:
     return Text(value) if value == first else Text(f"{_MARK}{value}", "bold yellow")
 
 
-def _describe_left_out(count: int, listed: int, columns: int) -> str:
+def _describe_left_out(count: int, listed: int, shown: int, columns: int) -> str:
     """What the tables on the screen do not show."""
     parts = []
     if listed > 1:
         parts.append(f"{_MARK.strip()} marks what differs from the first table")
-    if count > (shown := min(listed, _MOST_TABLES)):
-        parts.append(f"{count - shown:,} optimal tables are not shown; release.solutions has {listed:,}")
+    if count > shown:
+        parts.append(f"{count - shown:,} optimal tables are not shown; --all-solutions shows them")
     if columns:
         parts.append(f"{columns:,} columns are not shown")
     return "; ".join(parts)

@@ -37,10 +37,11 @@ __all__ = [
 _MOST_COLUMNS = 40  # as on the page
 
 
-def show_report(console: Console, report: Report, tables: Sequence[object] = ()) -> None:
+def show_report(console: Console, report: Report, tables: Sequence[object] = (), every: bool = False) -> None:
     """Print what a run did: the promise, the loss, what to watch, and where the release is.
 
-    ``tables`` are released ones that share the loss; they are shown where the search was for the least.
+    ``tables`` are released ones that share the loss; they are shown where the search was for the least, a few
+    of them or ``every`` one.
     """
     console.print(_format_headline(report))
     # Before all figures: a goal that holds must not read as if all were well.
@@ -51,7 +52,7 @@ def show_report(console: Console, report: Report, tables: Sequence[object] = ())
     console.print()
     console.print(indent_block(columns_table(report)))
     console.print()
-    for part in search_parts(report, tables):
+    for part in search_parts(report, tables, every):
         console.print(indent_block(part))
         console.print()
     show_findings(console, report.findings)

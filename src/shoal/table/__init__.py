@@ -3,7 +3,7 @@
 from shoal.table.columns import Column
 from shoal.table.delimited import check_delimiter
 from shoal.table.frames import Origin, Table, to_strings
-from shoal.table.readers import ReadOptions, read_table
+from shoal.table.readers import ReadOptions, read_quasi_names, read_table
 from shoal.table.rowwise import RowSource, open_rows
 from shoal.table.streams import TableStream, check_streamable, open_stream, read_schema, write_batches
 from shoal.table.types import TYPE_CODES, ColumnType, Inference, infer_type, ordered_values, parse_values
@@ -42,6 +42,7 @@ __all__ = [
     "open_stream",
     "ordered_values",
     "parse_values",
+    "read_quasi_names",
     "read_schema",
     "read_table",
     "to_strings",

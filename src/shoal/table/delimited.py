@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -114,6 +115,22 @@ def find_layout(
     first = text.read_head(layout[kernel.FIRST_BYTES])
     names = _read_names(path, layout, first) if header else make_column_names(layout.columns)
     return replace(layout, names=names, line_end="\r\n" if first.endswith(b"\r\n") else newline)
+
+
+def take_quasi_line(path: Path, text: TextSource, line: int) -> tuple[TextSource, list[int]]:
+    """The text without the line that has the numbers of columns, and the numbers.
+
+    Files with such a line have a blank after every comma, which is no part of the cell that follows.
+    """
+    lines = b"".join(bytes(chunk) for chunk in text.read_chunks()).splitlines(keepends=True)
+    if line > len(lines):
+        raise InputError(f"{path} has {len(lines)} lines, and none with the number {line}")
+    cells = [cell.strip() for cell in lines.pop(line - 1).decode("utf-8", "replace").split(",")]
+    if not all(cell.isascii() and cell.isdigit() for cell in cells):
+        raise InputError(
+            f"{path}: line {line} must have the numbers of columns, as 0, 1, 4, and nothing else"
+        )
+    return replace(text, payload=re.sub(rb",[ \t]+", b",", b"".join(lines))), [int(cell) for cell in cells]
 
 
 def check_delimiter(delimiter: str) -> str:

@@ -19,6 +19,7 @@ from shoal.table.delimited import (
     find_layout,
     make_column_names,
     read_delimited,
+    take_quasi_line,
 )
 from shoal.table.encodings import TextSource, load_text
 from shoal.table.formats import (
@@ -55,14 +56,20 @@ class ReadOptions:
         Whether the first row of delimited text or of a sheet has the names; else ``column_1``, ``column_2``.
     na
         Cells that stand for a missing value.
+    quasi_line
+        The line of delimited text that has the numbers of the quasi-identifiers, as in files of Mondrian in
+        C: it is no row, and blanks after commas are no part of the cells.
     """
 
     delimiter: str | None = None
     encoding: str | None = None
     header: bool = True
     na: tuple[str, ...] = ()
+    quasi_line: int | None = None
 
     def __post_init__(self) -> None:
+        if self.quasi_line is not None and self.quasi_line < 1:
+            raise InputError(f"lines are counted from 1, so that there is no line {self.quasi_line}")
         if self.delimiter is not None:
             object.__setattr__(self, "delimiter", check_delimiter(self.delimiter))
 
@@ -203,9 +210,26 @@ def _read_text(
     path: Path, compression: Compression | None, options: ReadOptions, may_be_empty: bool
 ) -> tuple[pl.DataFrame, Origin]:
     text = load_text(path, compression, options.encoding)
+    if options.quasi_line is not None:
+        text, _ = take_quasi_line(path, text, options.quasi_line)
     layout = find_layout(path, text, options.delimiter, options.header, may_be_empty)
     frame = read_delimited(path, text, layout, options.header)
     return frame, text_origin(path, text, layout, options.header, compression)
+
+
+def read_quasi_names(path: Path, options: ReadOptions) -> list[str]:
+    """The names of the columns whose numbers, from 0, stand in the line that the options name."""
+    format, compression = detect_format(path)
+    if format != "text" or options.quasi_line is None:
+        raise InputError(f"{path} is no delimited text: no line of it has the numbers of columns")
+    text = load_text(path, compression, options.encoding)
+    text, numbers = take_quasi_line(path, text, options.quasi_line)
+    names = find_layout(path, text, options.delimiter, options.header).names
+    if wrong := [number for number in numbers if number >= len(names)]:
+        raise InputError(
+            f"{path}: line {options.quasi_line} names column {wrong[0]}, but the last one is {len(names) - 1}"
+        )
+    return [names[number] for number in numbers]
 
 
 def text_origin(

@@ -105,6 +105,8 @@ def read_schema(path: Path, options: ReadOptions, left_out: LeftOut = leave_noth
 
 
 def _open_text(path: Path, options: ReadOptions) -> TableStream:
+    if options.quasi_line is not None:
+        raise InputError(f"{path} has a line with numbers of columns, and cannot be read in parts")
     # Nothing else is guessed: to transcode a file, all of it would have to be in memory.
     text = load_text(path, None, options.encoding or "utf-8")
     if isinstance(text.payload, bytes):

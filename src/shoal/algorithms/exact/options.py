@@ -45,6 +45,11 @@ _CLOSE = 1e-8  # share of a row that floats need not tell apart: a solver's tole
 _LIGHTEST = 1e-4  # weight beside 1 to 2 up to which they can
 
 
+def find_scale(weights: Floats) -> float:
+    """The power of 2 next below the largest weight: dividing by it changes no digit."""
+    return 2.0 ** (frexp(float(np.abs(weights).max()))[1] - 1) if weights.any() else 1.0
+
+
 @dataclass(frozen=True, eq=False)
 class ColumnOptions:
     """The options of the cells of one column."""
@@ -184,8 +189,7 @@ class TableSpace:
         if costs is None:
             exact = [name for name in LOSSES.built_in if find_cell_costs(name) is not None]
             raise RecipeError(f"loss '{loss}' cannot be minimised cell by cell: take {quote(exact)}")
-        # A power of 2: dividing by it changes no digit.
-        one = 2.0 ** (frexp(float(np.abs(weights).max()))[1] - 1) if weights.any() else 1.0
+        one = find_scale(weights)
         columns = tuple(
             ColumnOptions(
                 domain,

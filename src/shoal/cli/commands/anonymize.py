@@ -21,7 +21,7 @@ from shoal.errors import OutputError
 from shoal.recipes.recipe import Recipe
 from shoal.report import Report
 from shoal.support.files import whole_file
-from shoal.table import Table, check_writable
+from shoal.table import Table, check_writable, read_quasi_names
 
 
 @o.add_settings
@@ -32,6 +32,7 @@ def anonymize(
     identifier: o.Identifier = None,
     plain: o.Plain = None,
     roles: o.Roles = None,
+    lenient: o.Lenient = False,
     types: o.Types = None,
     type: o.Type = None,
     order: o.Order = None,
@@ -69,7 +70,7 @@ def anonymize(
     generalised as far as that takes, and no further. Rows and columns keep their order. What was released is
     counted again before it is written; if the goal cannot be met, nothing is, and the exit code is 3.
     """
-    standard.check_standard_output(output, as_json)
+    standard.check_standard_output(output, as_json, settings["all_solutions"])
     with standard.to_standard_output(output, input, out_format) as target:
         # What can be refused without the table is refused before it is read, which may take long.
         draft = Recipe(
@@ -77,7 +78,7 @@ def anonymize(
             models=build_goal(k, l, model or (), t=t),
             input=str(input),
             output=str(target) if target else None,
-            reading=a.reading_options(delimiter, encoding, no_header, na),
+            reading=a.reading_options(delimiter, encoding, no_header, na, quasi),
             orders=a.orders_of(order),
             hierarchies=tuple(hierarchies or ()),
             algorithm=a.algorithm_of(algorithm, set),
@@ -99,9 +100,13 @@ def anonymize(
             fitting, why = fit_to_memory(draft, input) if report is None else (draft, None)
             whole = not on_cluster and fitting.memory is None
 
+            if draft.reading.quasi_line is not None:
+                quasi = read_quasi_names(input, draft.reading)
+
             def roles_in(table: Table) -> dict[str, tuple[str, ...]]:
                 named = (roles, quasi, sensitive, identifier, plain)
-                return a.roles_of(table, *named, person=draft.person, group=draft.group)
+                owners = {"person": draft.person, "group": draft.group}
+                return a.roles_of(table, *named, **owners, lenient=lenient)
 
             table, source = a.open_table(input, draft, whole, roles_in)
             seconds = perf_counter() - begin
@@ -112,8 +117,8 @@ def anonymize(
                 sensitive=role["sensitive"],
                 identifier=role["identifier"],
                 plain=role["plain"],
-                types=a.types_of(table, types, type),
-                weights=a.weights_of(role["quasi"], weights, weight),
+                types=a.types_of(table, types, type, lenient),
+                weights=a.weights_of(role["quasi"], weights, weight, lenient),
                 fold=a.folded_of(fold),
             )
             with cancel_cluster(on_cluster):
@@ -130,7 +135,8 @@ def anonymize(
         told = replace(_with_reading(release.report, seconds), output=str(output) if output else None)
         if report:
             told.to_html(report, excerpt)
-        print_report(told, as_json, quiet, release.solutions, stderr=output == standard.DASH)
+        every, stderr = recipe.all_solutions, output == standard.DASH
+        print_report(told, as_json, quiet, release.solutions, every=every, stderr=stderr)
         exit_by_verdict(told)
 
 

@@ -91,7 +91,7 @@ def run(
         settings = replace(settings, input=str(input))
     if settings.input is None:
         raise RecipeError("there is nothing to anonymize: the recipe names no input, and none was given")
-    standard.check_standard_output(output, as_json)
+    standard.check_standard_output(output, as_json, settings.all_solutions)
     with standard.to_standard_output(output, Path(settings.input), out_format) as target:
         if target:
             settings = replace(settings, output=str(target))
@@ -117,5 +117,6 @@ def run(
         if report:
             release.report.to_html(report, excerpt)
         told = replace(release.report, output=str(output)) if output else release.report
-        print_report(told, as_json, quiet, release.solutions, stderr=output == standard.DASH)
+        every, stderr = settings.all_solutions, output == standard.DASH
+        print_report(told, as_json, quiet, release.solutions, every=every, stderr=stderr)
         exit_by_verdict(told)
