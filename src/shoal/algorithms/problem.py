@@ -246,16 +246,17 @@ class Problem:
         """The same where people are counted: a person is like a further sensitive column of one value."""
         assert self.person is not None
         least = max(model.least_people() for model in self.models)
-        first = np.cumsum([0, *self.rows.sensitive_sizes])
-        columns = dict(
-            zip((*self.sensitive, PERSON), pairwise([*first.tolist(), first[-1] + 1]), strict=True)
-        )
+        asked = [at for at, name in enumerate(self.sensitive) if name in {rule.column for rule in rules}]
+        sensitive = [self.rows.sensitive[at] for at in asked]
+        first = np.cumsum([0, *(self.rows.sensitive_sizes[at] for at in asked)])
+        names = (*(self.sensitive[at] for at in asked), PERSON)
+        columns = dict(zip(names, pairwise([*first.tolist(), first[-1] + 1]), strict=True))
         # A person with the one value that all have is the person.
-        units = [*(number_units(self.person, each) for each in self.rows.sensitive), self.person]
+        units = [*(number_units(self.person, each) for each in sensitive), self.person]
         # Units of one column follow those of another, so that a number tells the column, too.
         begin = np.cumsum([0, *(int(unit.max()) + 1 for unit in units)])
         value_of = np.full(int(begin[-1]), first[-1], np.int32)
-        for unit, offset, values, start in zip(units, begin, self.rows.sensitive, first, strict=False):
+        for unit, offset, values, start in zip(units, begin, sensitive, first, strict=False):
             value_of[unit + offset] = values + start
         unit = np.concatenate([unit + offset for unit, offset in zip(units, begin, strict=False)])
         row, unit = list_counted(np.tile(table.of_row, len(units)), unit)

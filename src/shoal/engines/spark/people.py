@@ -73,18 +73,20 @@ def add_people(frame: Any, column: str, ids: Any) -> Any:
     return joined.withColumn(PERSON, f.coalesce(f.col(PERSON), alone))
 
 
-def join_surplus_people(counted: Any, columns: Sequence[str], most: int) -> Any:
-    """Of equal rows that more than ``most`` people have, give the rows of all others to the last of these."""
+def count_people(frame: Any, words: Sequence[str], values: Sequence[str], most: int) -> Any:
+    """Count rows by codes and people; what more than ``most`` people have goes to the last of these.
+
+    Sensitive values do not tell rows apart, where a number of people is all that is asked.
+    """
     from pyspark.sql import Window  # noqa: PLC0415
     from pyspark.sql import functions as f  # noqa: PLC0415
 
-    place = f.row_number().over(Window.partitionBy(*columns).orderBy(PERSON))
-    bounded = counted.withColumn("place", f.least(place, f.lit(most)))
-    return (
-        bounded.groupBy(*columns, "place")
-        .agg(f.min(PERSON).alias(PERSON), f.sum("n").alias("n"))
-        .drop("place")
-    )
+    some = [f.min(name).alias(name) for name in values]
+    each = frame.groupBy(*words, PERSON).agg(f.count(f.lit(1)).alias("n"), *some)
+    place = f.row_number().over(Window.partitionBy(*words).orderBy(PERSON))
+    numbered = each.withColumn("place", f.least(place, f.lit(most)))
+    kept = [f.min(PERSON).alias(PERSON), f.sum("n").alias("n")]
+    return numbered.groupBy(*words, "place").agg(*kept, *some).drop("place")
 
 
 def sum_rows(source: SparkSource) -> tuple[Any, ...]:
