@@ -66,7 +66,7 @@ bench: $(DEV) ## measure everything that the documentation quotes, into out/benc
 	@$(BIN)/python benchmarks/run.py $(ONLY)
 
 # SEED=4711 shows one case; counts are kept, so that a run that was broken off goes on.
-fuzz: $(DEV) ## attack with random cases, N=20000 of them; larger ones with FAMILY=large; one again with SEED=4711
+fuzz: $(DEV) ## attack with random cases, N=20000 of them; larger ones with FAMILY=large, people with FAMILY=people; one again with SEED=4711
 	@PYTHONPATH=. $(BIN)/python -m tests.robustness.fuzz --family $(or $(FAMILY),small) \
 	  $(if $(SEED),--seed $(SEED),--count $(N) --log out/fuzz-$(or $(FAMILY),small).json)
 

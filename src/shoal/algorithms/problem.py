@@ -251,21 +251,20 @@ class Problem:
         """The same where people are counted: a person is like a further sensitive column of one value."""
         assert self.person is not None
         least = max(model.least_people() for model in self.models)
+        asked = [at for at, name in enumerate(self.sensitive) if name in {rule.column for rule in rules}]
+        sensitive = [self.rows.sensitive[at] for at in asked]
         owners = [*([] if self.group is None else [(GROUP, self.group)]), (PERSON, self.person)]
-        sizes = (*self.rows.sensitive_sizes, *(1 for _ in owners))
+        sizes = (*(self.rows.sensitive_sizes[at] for at in asked), *(1 for _ in owners))
         first = np.cumsum([0, *sizes])[:-1]
-        names = (*self.sensitive, *(name for name, _ in owners))
+        names = (*(self.sensitive[at] for at in asked), *(name for name, _ in owners))
         columns = dict(zip(names, pairwise([*first.tolist(), first[-1] + 1]), strict=True))
         # An owner with the one value that all have is the owner.
-        units = [
-            *(number_units(self.person, each) for each in self.rows.sensitive),
-            *(owner for _, owner in owners),
-        ]
+        units = [*(number_units(self.person, each) for each in sensitive), *(owner for _, owner in owners)]
         # Units of one column follow those of another, so that a number tells the column, too.
         begin = np.cumsum([0, *(int(unit.max()) + 1 for unit in units)])
         # The values of owners; those of sensitive columns, which come first, follow.
         value_of = np.repeat(first, np.diff(begin)).astype(np.int32)
-        for unit, offset, values, start in zip(units, begin, self.rows.sensitive, first, strict=False):
+        for unit, offset, values, start in zip(units, begin, sensitive, first, strict=False):
             value_of[unit + offset] = values + start
         unit = np.concatenate([unit + offset for unit, offset in zip(units, begin, strict=False)])
         row, unit = list_counted(np.tile(table.of_row, len(units)), unit)

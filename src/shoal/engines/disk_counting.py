@@ -73,8 +73,9 @@ class DiskWorkspace:
     ) -> tuple[CodedRows, NDArray[np.int64] | None]:
         """The distinct rows of codes, sensitive values included, and how many rows there are of each.
 
-        Where ``people`` are counted, also whose each is. Of a row that more people have than a class needs,
-        no more are told apart than that: so any class that has the row has enough of them.
+        Where ``people`` are counted, also whose each is. If a number of people is all that is asked, rows are
+        not told apart by their sensitive values; and of a row that more people have than a class needs, no
+        more are told apart than that: any class that has the row has enough of them.
         """
         coders = {
             name: _Coder(values[name].raw, of_value) for name, of_value in codes.collect_codes().items()
@@ -107,10 +108,11 @@ class DiskWorkspace:
             # Read lazily: DuckDB pulls batch after batch, and the table is never in memory.
             reader = pyarrow.RecordBatchReader.from_batches(pyarrow.schema(kinds), batches)
             connection.register("rows", reader)
-            connection.execute("CREATE TABLE counted AS SELECT *, count(*) AS n FROM rows GROUP BY ALL")
-        most = count_needed_people(for_columns(self.recipe.models, self.recipe.sensitive))
-        if people is not None and most is not None:
-            _join_surplus_people(connection, ", ".join([*words, *values]), most)
+            most = count_needed_people(for_columns(self.recipe.models, self.recipe.sensitive))
+            if people is None or most is None:
+                connection.execute("CREATE TABLE counted AS SELECT *, count(*) AS n FROM rows GROUP BY ALL")
+            else:
+                _count_people(connection, words, values, most)
         ((distinct,),) = connection.execute("SELECT count(*) FROM counted").fetchall()
         # Before the rows come out of the database, where they would fill the memory.
         self._check_size(distinct)
@@ -230,11 +232,12 @@ def _fetch_counted_rows(
     return CodedRows(tuple(quasi), packing.sizes, tuple(sensitive), tuple(sizes), count), person
 
 
-def _join_surplus_people(connection: Any, columns: str, most: int) -> None:
-    """Of equal rows that more than ``most`` people have, give the rows of all others to the last of these."""
-    numbered = f"SELECT *, row_number() OVER (PARTITION BY {columns} ORDER BY p) AS place FROM counted"
+def _count_people(connection: Any, words: Sequence[str], values: Sequence[str], most: int) -> None:
+    """Count rows by codes and people; what more than ``most`` people have goes to the last of these."""
+    keys, some = ", ".join(words), "".join(f"min({name}) AS {name}, " for name in values)
+    each = f"SELECT {keys}, {some}p, count(*) AS n FROM rows GROUP BY {keys}, p"
+    numbered = f"SELECT *, row_number() OVER (PARTITION BY {keys} ORDER BY p) AS place FROM ({each})"
     connection.execute(
-        f"CREATE TABLE bounded AS SELECT {columns}, min(p) AS p, sum(n)::BIGINT AS n FROM ({numbered}) "
-        f"GROUP BY {columns}, least(place, {int(most)})"
+        f"CREATE TABLE counted AS SELECT {keys}, {some}min(p) AS p, sum(n)::BIGINT AS n FROM ({numbered}) "
+        f"GROUP BY {keys}, least(place, {int(most)})"
     )
-    connection.execute("DROP TABLE counted; ALTER TABLE bounded RENAME TO counted")

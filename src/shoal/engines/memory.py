@@ -363,17 +363,21 @@ def _keeps_order(recipe: Recipe, subject: PreparedTable) -> bool:
 def _judge_whole(recipe: Recipe, recoded: RecodedFrame) -> tuple[Finding, ...]:
     """What all released columns give away together."""
     table, subject, taken = recoded.table, recoded.subject, recoded.taken
+    frame, keeps_order = read_table(recoded.frame).frame, _keeps_order(recipe, subject)
+    # What was there matters beside the order of the rows, and beside columns that stay as they are.
+    watched = subject.encoded if keeps_order or set(frame.columns) > set(recipe.quasi) else ()
+    # Columns that are not released still tell, if the rows stand in their order, or if they name people.
+    hidden = recipe.left_out(table.names) if keeps_order else recipe.identifier
     judged = describe_release(
         recipe,
-        leave_out_pseudonym(recipe, read_table(recoded.frame).frame),
+        leave_out_pseudonym(recipe, frame),
         subject.columns,
-        original=list_original_columns(subject.encoded, _find_coded_rows(subject, taken)),
+        original=list_original_columns(watched, _find_coded_rows(subject, taken)),
         lost=measure_column_loss(recoded.recoding),
-        # Columns that are not released still tell, if the rows stand in their order.
-        left_out=table.gather_columns(recipe.left_out(table.names), taken),
+        left_out=table.gather_columns(hidden, taken),
         person=recoded.person,
         knows=recipe.knows if recipe.pseudonym else "",
-        keeps_order=_keeps_order(recipe, subject),
+        keeps_order=keeps_order,
     )
     return judge_release(judged, recipe.accept)
 

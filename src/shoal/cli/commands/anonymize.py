@@ -105,8 +105,7 @@ def anonymize(
 
             def roles_in(table: Table) -> dict[str, tuple[str, ...]]:
                 named = (roles, quasi, sensitive, identifier, plain)
-                owners = {"person": draft.person, "group": draft.group}
-                return a.roles_of(table, *named, **owners, lenient=lenient)
+                return a.roles_of(table, *named, person=draft.person, group=draft.group, lenient=lenient)
 
             table, source = a.open_table(input, draft, whole, roles_in)
             seconds = perf_counter() - begin

@@ -23,7 +23,7 @@ from shoal.engines.prepare import (
     prepare_rows,
     read_known_columns,
 )
-from shoal.engines.spark.people import add_people, count_ids, join_surplus_people
+from shoal.engines.spark.people import add_people, count_ids, count_people
 from shoal.engines.spark.source import PERSON, SparkSource, check_rows
 from shoal.engines.spark.workers import RowLayout
 from shoal.errors import InputError
@@ -158,9 +158,10 @@ class CodedFrame(PreparedTable):
         columns = [*self.layout.words, *self.layout.values]
         if not self.counts_people:
             return self.frame.groupBy(*columns).agg(f.count(f.lit(1)).alias("n"))
-        counted = self.frame.groupBy(*columns, PERSON).agg(f.count(f.lit(1)).alias("n"))
         most = count_needed_people(self.problem.models)
-        return counted if most is None else join_surplus_people(counted, columns, most)
+        if most is not None:
+            return count_people(self.frame, self.layout.words, self.layout.values, most)
+        return self.frame.groupBy(*columns, PERSON).agg(f.count(f.lit(1)).alias("n"))
 
     def fetch_rows(self) -> CodedFrame:
         """The same with the distinct rows, which come to the driver."""

@@ -15,6 +15,11 @@ from shoal.table import Origin, Table
 from shoal.table.formats import import_optional
 
 
+def _load_functions() -> Any:
+    """What expressions about columns are made of."""
+    return import_optional("pyspark.sql.functions", "shoal[spark]")
+
+
 @dataclass(frozen=True, slots=True)
 class PeopleCount:
     """How many people the rows of a table are of."""
@@ -45,8 +50,7 @@ class _IdFolder:
 
 def count_ids(source: SparkSource, name: str) -> tuple[Any, PeopleCount]:
     """Spark frame of the different ids, each with its person or null; and how many people there are."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
-
+    f = _load_functions()
     column, kind = source.column_name(name), source.kinds[source.names.index(name)]
     fold = _IdFolder(name, replace(source.origin, native=None), source.na)
     times = source.frame.groupBy(f.col(column).alias("raw")).agg(f.count(f.lit(1)).alias("n"))
@@ -65,32 +69,30 @@ def count_ids(source: SparkSource, name: str) -> tuple[Any, PeopleCount]:
 
 def add_people(frame: Any, column: str, ids: Any) -> Any:
     """A frame with the person of each row; a row without an id is a person of its own."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
-
+    f = _load_functions()
     joined = frame.join(ids, frame[column].eqNullSafe(ids["raw"]), "left").drop("raw")
     # No folded id has a control character.
     alone = f.concat(f.lit("\0"), f.monotonically_increasing_id().cast("string"))
     return joined.withColumn(PERSON, f.coalesce(f.col(PERSON), alone))
 
 
-def join_surplus_people(counted: Any, columns: Sequence[str], most: int) -> Any:
-    """Of equal rows that more than ``most`` people have, give the rows of all others to the last of these."""
-    from pyspark.sql import Window  # noqa: PLC0415
-    from pyspark.sql import functions as f  # noqa: PLC0415
+def count_people(frame: Any, words: Sequence[str], values: Sequence[str], most: int) -> Any:
+    """Count rows by codes and people; what more than ``most`` people have goes to the last of these.
 
-    place = f.row_number().over(Window.partitionBy(*columns).orderBy(PERSON))
-    bounded = counted.withColumn("place", f.least(place, f.lit(most)))
-    return (
-        bounded.groupBy(*columns, "place")
-        .agg(f.min(PERSON).alias(PERSON), f.sum("n").alias("n"))
-        .drop("place")
-    )
+    Sensitive values do not tell rows apart, where a number of people is all that is asked.
+    """
+    f, sql = _load_functions(), import_optional("pyspark.sql", "shoal[spark]")
+    some = [f.min(name).alias(name) for name in values]
+    each = frame.groupBy(*words, PERSON).agg(f.count(f.lit(1)).alias("n"), *some)
+    place = f.row_number().over(sql.Window.partitionBy(*words).orderBy(PERSON))
+    numbered = each.withColumn("place", f.least(place, f.lit(most)))
+    kept = [f.min(PERSON).alias(PERSON), f.sum("n").alias("n")]
+    return numbered.groupBy(*words, "place").agg(*kept, *some).drop("place")
 
 
 def sum_rows(source: SparkSource) -> tuple[Any, ...]:
     """What two frames share that have the same rows, in any order: the number of rows, and sums of hashes."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
-
+    f = _load_functions()
     kinds = zip(source.names, source.kinds, strict=True)
     cells = [render_cell(source.column_name(name), kind) for name, kind in kinds]
     # Spark's hash passes over what is missing, so that is said beside it.
@@ -101,8 +103,7 @@ def sum_rows(source: SparkSource) -> tuple[Any, ...]:
 
 def describe_rows(frame: Any) -> tuple[int, int, int]:
     """The rows of a frame, the people they are of, and the most that one has."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
-
+    f = _load_functions()
     each = frame.groupBy(PERSON).agg(f.count(f.lit(1)).alias("n"))
     rows, people, most = each.agg(f.sum("n"), f.count(f.lit(1)), f.max("n")).collect()[0]
     return int(rows), int(people), int(most)
