@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from copy import deepcopy
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -130,6 +131,25 @@ def test_the_verifier_counts_homes():
     assert found.holds == (found.models[-1].achieved >= 2)
     with pytest.raises(RecipeError, match="name the person as well"):
         shoal.verify(table, quasi=["place"], k=2, group="home")
+
+
+def test_homes_are_counted_in_the_written_file(tmp_path):
+    settings = {"quasi": ["age", "place"], "person": "id", "group": "home", "others": "drop", "k": 4}
+    release = shoal.anonymize(homes(3), **settings)
+    release.write(tmp_path / "right.csv")
+    # were all rows of one home, what was written would not do
+    wrong = replace(release, group=np.zeros_like(release.group))
+    with pytest.raises(GoalNotMet, match=r"groups asked \{'k': 4\}, reached 1"):
+        wrong.write(tmp_path / "wrong.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["right.csv"]
+
+
+def test_a_search_that_forgets_homes_releases_nothing(monkeypatch):
+    monkeypatch.setattr(GroupAnonymity, "rule", lambda self, whole: None)
+    monkeypatch.setattr(GroupAnonymity, "suffices", lambda self, counts: np.ones(counts.classes, np.bool_))
+    settings = {"quasi": ["age", "place"], "person": "id", "group": "home", "others": "drop", "k": 4}
+    with pytest.raises(GoalNotMet, match=r"groups asked .* because of the class of"):
+        shoal.anonymize(homes(3), algorithm="mondrian", **settings)
 
 
 def test_one_row_each_is_counted_by_homes_as_well():
