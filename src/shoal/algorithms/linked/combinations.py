@@ -8,6 +8,7 @@ is rare. Whole histories that k people share keep the promise, too; what loses l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -30,10 +31,11 @@ from shoal.algorithms.linked.single_rows import choose_sample, find_cells, find_
 from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
 from shoal.codespace.recoding import Proposal
-from shoal.errors import GoalNotMet
+from shoal.errors import GoalNotMet, RecipeError
 
 _FACTORS = (1, 5, 20, 80, 320)  # static classes of so many times k people are tried
 _STARTS = (1, 2, 4)  # cells of so many times k people are tried to begin with
+_MOST_CELLS = 2048  # of a static class, all of which are compared with each other
 _SAMPLE = 10_000  # rows on which a size is tried
 _WIDEST = 4096  # cells of a history, rows times columns, up to which whole histories are compared
 _SECONDS_PER_ROW = 40e-6
@@ -55,12 +57,17 @@ def search_combinations(
 ) -> Proposal:
     """Cells of rows in static classes, merged until no combination is rare; or whole histories."""
     found = {}
-    merged = _search_by_merging(algorithm, problem, goal, on_progress)
-    if merged is not None:
-        found["merged cells"] = merged
     whole = _search_whole_histories(algorithm, problem, goal, on_progress)
     if whole is not None:
         found["whole histories"] = whole
+    try:
+        merged = _search_by_merging(algorithm, problem, goal, on_progress)
+    except RecipeError:  # there are too many combinations to count
+        if whole is None:
+            raise
+        merged = None
+    if merged is not None:
+        found["merged cells"] = merged
     if not found:
         raise GoalNotMet(
             f"the goal cannot be met: combinations of {goal.knows} rows that fewer than "
@@ -91,14 +98,19 @@ def _search_by_merging(
     algorithm: Algorithm, problem: Problem, goal: LinkedGoal, on_progress: Progress
 ) -> Proposal | None:
     """Static classes with cells merged in each, in the way that loses least on a sample."""
-    ways = _list_ways(problem, goal)
+    assert problem.person is not None
+    k, people = count_least_people(problem), int(problem.person.max()) + 1
+    sizes = [k * factor for factor in _FACTORS if k * factor < people]
+    # Without static columns there is one class of everybody, and nothing to try.
+    ways = _list_ways(problem, sizes if goal.static else [])
     tried = {}
     for at, way in enumerate(ways):
         tried[way] = _try_way(problem, goal, way)
         on_progress("trying static classes", (at + 1) / len(ways))
-    for way in sorted(tried, key=lambda each: (tried[each], each)):
-        if not np.isfinite(tried[way]):
-            break
+    promising = [way for way in tried if np.isfinite(tried[way])]
+    promising.sort(key=lambda way: (tried[way], way))
+    # One class of everybody keeps the promise if any does, and is the last resort.
+    for way in (*promising, *_list_ways(problem, [people], (1,))):
         part_of = find_static_classes(algorithm, problem, goal, way.size)
         class_of = _merge_parts(algorithm, problem, goal, way, list(list_parts(part_of)), on_progress)
         if class_of is not None:
@@ -108,19 +120,15 @@ def _search_by_merging(
     return None
 
 
-def _list_ways(problem: Problem, goal: LinkedGoal) -> list[MergingWay]:
-    assert problem.person is not None
-    k, people = count_least_people(problem), int(problem.person.max()) + 1
-    sizes = [k * factor for factor in _FACTORS if k * factor < people]
-    # One class of everybody keeps the promise if any does.
-    sizes = [*sizes, people] if goal.static else [people]
+def _list_ways(problem: Problem, sizes: Sequence[int], starts: Sequence[int] = _STARTS) -> list[MergingWay]:
+    """The ways to begin with static classes of several sizes."""
+    k = count_least_people(problem)
     return [
         MergingWay(size, k * start, leaves)
         for size in sizes
-        for start in _STARTS
+        for start in starts
         # Where rows may be left out, it need not be better to do so.
         for leaves in ((False, True) if problem.suppress > 0 else (False,))
-        if start == 1 or k * start <= people
     ]
 
 
@@ -128,7 +136,10 @@ def _try_way(problem: Problem, goal: LinkedGoal, way: MergingWay) -> float:
     """What is lost in some static classes; infinite where they cannot keep the promise."""
     part_of = find_static_classes(Mondrian(), problem, goal, way.size)
     chosen = choose_sample(list(list_parts(part_of)), _SAMPLE)
-    class_of = _merge_parts(Mondrian(), problem, goal, way, chosen)
+    try:
+        class_of = _merge_parts(Mondrian(), problem, goal, way, chosen)
+    except RecipeError:  # smaller classes have fewer combinations to count
+        class_of = None
     if class_of is None:
         return float("inf")
     # Only the rows that were looked at, which are a table of their own.
@@ -157,7 +168,7 @@ def _merge_parts(
         done += rows.size
         person = np.unique(problem.person[rows], return_inverse=True)[1]
         share = set_budget(algorithm, _SECONDS_PER_ROW * n, rows.size / n)
-        cell = find_cells(share, problem, goal, rows, min(way.start, int(person.max()) + 1))[0]
+        cell = _find_first_cells(share, problem, goal, rows, min(way.start, int(person.max()) + 1))
         within = select_problem(problem, events, rows, None, k) if events else None
         # What may be left out so far: what one class does not need, the next ones may take.
         most = int(problem.suppress * done - left_out + 1e-9) if way.leaves else 0
@@ -170,6 +181,17 @@ def _merge_parts(
         used += int(merged.max(initial=-1)) + 1
         on_progress("merging cells", done / n)
     return class_of
+
+
+def _find_first_cells(
+    algorithm: Algorithm, problem: Problem, goal: LinkedGoal, rows: Rows, start: int
+) -> NDArray[np.int64]:
+    """Cells of at least ``start`` people; of more where that would be too many cells to compare."""
+    while True:
+        cell = find_cells(algorithm, problem, goal, rows, start)[0]
+        if int(cell.max()) < _MOST_CELLS:
+            return cell
+        start *= 2
 
 
 def merge_rare_cells(

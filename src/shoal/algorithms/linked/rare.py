@@ -8,6 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms.linked.base import Rows
+from shoal.errors import RecipeError
+
+_MOST = 1 << 26  # combinations that are counted at a time: they take some gigabytes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +91,11 @@ def find_rare_rows(person: NDArray[np.int64], cell: NDArray[np.int64], knows: in
 def _extend(items: _Items, found: _RowCombinations) -> _RowCombinations:
     """Every combination with each further row of the same person, in the order of cells."""
     ahead = items.end[found.last] - found.last - 1
+    if int(ahead.sum()) > _MOST:
+        raise RecipeError(
+            f"there are {int(ahead.sum()):,} combinations of {found.members.shape[1] + 1} rows of a person "
+            f"to count at a time, and {_MOST:,} can be: ask for fewer known rows, or for knows = all"
+        )
     of = np.repeat(np.arange(found.last.size), ahead)
     step = np.arange(of.size) - np.repeat(np.cumsum(ahead) - ahead, ahead)
     item = found.last[of] + 1 + step

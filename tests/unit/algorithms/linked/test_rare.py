@@ -6,8 +6,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from shoal.algorithms.linked import rare
 from shoal.algorithms.linked.combinations import merge_rare_cells
 from shoal.algorithms.linked.rare import find_rare_rows
+from shoal.errors import RecipeError
 
 
 def find_by_hand(person, cell, knows, k):
@@ -35,13 +37,21 @@ def draw(seed):
 @pytest.mark.parametrize("seed", range(60))
 def test_rows_of_the_shortest_rare_combinations_are_found(seed):
     person, cell, knows = draw(seed)
-    rare = find_by_hand(person, cell, knows, 3)
+    by_hand = find_by_hand(person, cell, knows, 3)
     found = find_rare_rows(person, cell, knows, 3)
-    assert (found is None) == (not rare)
+    assert (found is None) == (not by_hand)
     if found is not None:
-        assert set(found.cell.tolist()) <= {each for choice in rare for each in choice}
+        assert set(found.cell.tolist()) <= {each for choice in by_hand for each in choice}
         # every one of them has a row among those that were found
-        assert all(set(choice) & set(found.cell.tolist()) for choice in rare)
+        assert all(set(choice) & set(found.cell.tolist()) for choice in by_hand)
+
+
+def test_more_combinations_than_can_be_counted_are_refused(monkeypatch):
+    monkeypatch.setattr(rare, "_MOST", 100)
+    person, cell = np.repeat(np.arange(3), 30), np.tile(np.arange(30), 3)
+    assert find_rare_rows(person, cell, 1, 3) is None
+    with pytest.raises(RecipeError, match=r"there are 1,305 combinations of 2 rows of a person"):
+        find_rare_rows(person, cell, 2, 3)
 
 
 @pytest.mark.parametrize("seed", range(30))
