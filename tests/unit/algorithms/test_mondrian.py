@@ -149,3 +149,18 @@ def test_an_unknown_setting_is_refused(settings):
         RecipeError, match=f"unknown {next(iter(settings))} '{next(iter(settings.values()))}'"
     ):
         Mondrian(**settings)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("cut", CUTS)
+def test_k_people_are_k_values_of_the_person(problem, cut, mode):
+    """Counting that stops at k permits the same cuts as counting all, as l-diversity of the ids does."""
+    rng = np.random.default_rng(7)
+    size = problem.rows.rows
+    person = np.sort(rng.integers(0, size // 4, size)).astype(np.uint32)
+    ids = replace(problem.rows, sensitive=(person,), sensitive_sizes=(size,))
+    search = Mondrian(mode=mode, cut=cut).search
+    values = search(replace(problem, rows=ids, models=(KAnonymity(4), DistinctL(4, "s"))))
+    people = search(replace(problem, person=person, models=(KAnonymity(4),)))
+    assert people.class_of[people.table.of_row].tolist() == values.class_of[values.table.of_row].tolist()
+    assert people.class_of.max() > 100
