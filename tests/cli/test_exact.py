@@ -218,3 +218,89 @@ def test_the_search_is_seen_live_and_can_be_interrupted(tmp_path, hard, rows, k,
     assert [path.name for path in tmp_path.iterdir()] == ["hard.csv"]
     # both lines are cleared: that of the bar and that of the figures
     assert b"\r\x1b[2K\x1b[1A\x1b[2K\x1b[?25hinterrupted" in shown
+
+
+# Every table of least loss, and files and lists of other programs
+
+
+def test_every_optimal_table_is_shown_listed_and_written(shoal, small):
+    goal = (*MINGEN, "--loss", "distortion", "--set", "semantics=matching", "--all-solutions")
+    shown = words(shoal.succeeds("anonymize", *BY_POSITION, *goal, "-o", "release.csv"))
+    found = json.loads(shoal.succeeds("anonymize", *BY_POSITION, *goal, "--json"))
+    count = found["solutions"]
+    assert len(found["tables"]) == count > 1
+    assert f"optimal table {count} of {count}" in shown
+    files = ["release.csv", *(f"release-{number}.csv" for number in range(2, count + 1))]
+    written = [pl.read_csv(shoal.folder / name, infer_schema=False).to_dicts() for name in files]
+    assert written == found["tables"]
+    assert len({str(table) for table in written}) == count
+    assert not (shoal.folder / f"release-{count + 1}.csv").exists()
+
+
+def test_a_search_without_a_proof_has_no_solutions_to_list(shoal, small):
+    says = words(shoal.fails(2, "anonymize", *BY_POSITION, "-k", 2, "--all-solutions"))
+    assert "only an exact search knows them: take --algorithm mingen" in says
+    dash = (*MINGEN, "--all-solutions", "-o", "-")
+    assert "--all-solutions writes several files" in words(shoal.fails(2, "anonymize", *BY_POSITION, *dash))
+
+
+@pytest.mark.parametrize(
+    "given", [("--roles", "q,q,q,s,i,q"), ("--types", "i,s,s,s,s,s"), ("--weights", "1,1,1,1")]
+)
+def test_lists_longer_than_the_table_are_an_error_unless_lenient(shoal, small, given):
+    roles = () if given[0] == "--roles" else ("--roles", "q,q,q,s,i")
+    options = ("small.csv", *roles, *given, *MINGEN, "--json")
+    assert "leave out the surplus ones, or say --lenient" in words(shoal.fails(2, "anonymize", *options))
+    assert json.loads(shoal.succeeds("anonymize", *options, "--lenient"))["optimal"]
+
+
+LINED = "age, job, sex, note\n0, 1, 2\n39, clerk, m, a\n50, cook, m, b\n38, cook, f, c\n53, cook, m, d\n"
+
+
+def test_numbers_of_columns_in_the_second_line(shoal, write):
+    write("lined.csv", LINED)
+    goal = ("--quasi", "line:2", "--others", "drop", "-k", 2, "-o", "release.csv", "--recipe-out", "r.toml")
+    shoal.succeeds("anonymize", "lined.csv", *goal)
+    released = (shoal.folder / "release.csv").read_bytes()
+    assert released.startswith(b"age,job,sex\n")
+    assert b" clerk" not in released
+    assert released.count(b"\n") == 5
+    (shoal.folder / "release.csv").unlink()
+    shoal.succeeds("run", "r.toml")
+    assert (shoal.folder / "release.csv").read_bytes() == released
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        (LINED, 3, "line 3 must have the numbers of columns"),
+        (LINED, 9, "has 6 lines, and none with the number 9"),
+        (LINED.replace("0, 1, 2", "0, 7"), 2, "line 2 names column 7, but the last one is 3"),
+    ],
+)
+def test_a_line_that_has_no_numbers_of_columns(shoal, write, text, line, says):
+    write("lined.csv", text)
+    assert says in words(
+        shoal.fails(2, "anonymize", "lined.csv", "-q", f"line:{line}", "--others", "drop", "-k", 2)
+    )
+
+
+def test_a_line_of_numbers_is_refused_where_it_would_not_be_read(shoal, write):
+    write("lined.csv", LINED)
+    goal = ("-q", "line:2", "--others", "drop", "-k", 2, "--memory", "1GB", "-o", "release.csv")
+    assert "is read whole, in memory" in words(shoal.fails(2, "anonymize", "lined.csv", *goal))
+
+
+def test_code_numbers_instead_of_values(shoal, small):
+    goal = ("-k", 2, "-a", "mingen", "--set", "sets=true", "--render", "code", "-o", "release.csv")
+    shoal.succeeds("anonymize", *BY_POSITION, *goal)
+    released = pl.read_csv(shoal.folder / "release.csv", infer_schema=False)
+    cells = [cell for name in ("age", "sex", "town") for cell in released[name]]
+    assert all(set(cell) <= set("0123456789[]-{}, *") for cell in cells)
+    shoal.succeeds("anonymize", *BY_POSITION, *goal[:-4], "-o", "values.csv")
+    values = pl.read_csv(shoal.folder / "values.csv", infer_schema=False)
+    # the same classes, and neither values nor their order of magnitude
+    classes = [frame.select("age", "sex", "town").rows() for frame in (released, values)]
+    same = [[row == other for other in rows] for rows in classes for row in rows]
+    assert same[:5] == same[5:]
+    assert "52" not in (shoal.folder / "release.csv").read_text()

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from shoal.algorithms.mingen import MinGen
 from shoal.algorithms.mondrian import Mondrian
 from shoal.errors import InputError, RecipeError
 from shoal.privacy import DistinctL, KAnonymity
+from shoal.recipes.equivalent import command_line
 from shoal.recipes.recipe import Recipe, hierarchy_files
 from shoal.table import ReadOptions
 from shoal.table.hierarchies import Hierarchy
@@ -75,10 +77,23 @@ def settled(recipe):
 
 def test_nothing_in_the_full_recipe_is_a_default(full):
     for field in fields(Recipe):
-        if field.name in ("memory", "edition"):  # for one machine, where the engine is for many; of files
+        # For one machine, where the engine is for many; of files; for one algorithm, see below.
+        if field.name in ("memory", "edition", "all_solutions"):
             continue
         default = field.default if field.default_factory is MISSING else field.default_factory()
         assert getattr(full, field.name) != default, field.name
+
+
+def test_settings_of_exact_search_survive_a_file_and_are_refused_elsewhere():
+    reading = ReadOptions(quasi_line=2)
+    recipe = Recipe(("a",), (KAnonymity(2),), algorithm=MinGen(), all_solutions=True, reading=reading)
+    assert Recipe.from_text(recipe.to_toml(), Path("recipe.toml")) == recipe
+    assert "--quasi line:2" in command_line(recipe)
+    assert "--all-solutions" in command_line(recipe)
+    with pytest.raises(RecipeError, match="only an exact search"):
+        Recipe(("a",), (KAnonymity(2),), all_solutions=True)
+    with pytest.raises(RecipeError, match="read whole, in memory"):
+        Recipe(("a",), (KAnonymity(2),), reading=reading, engine="spark")
 
 
 def test_every_field_survives_being_written(full, tmp_path):
