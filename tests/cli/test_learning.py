@@ -85,7 +85,7 @@ def test_minimize_says_what_is_needed_and_writes_it(shoal, survey, tmp_path):
     [
         (["--target", "six"], "unknown column 'six'"),
         (["--target", "age", "-q", "age"], "the target 'age' is named quasi too"),
-        (["--target", "sex", "-k", "1"], "k must be at least 2, not 1"),
+        (["--target", "sex", "-k", "0"], "k must be at least 1, not 0"),
         (["--target", "sex", "-k", "9..5"], "ends before it begins"),
         (["--target", "sex", "-k", "few"], "not 'few'"),
         (["--target", "sex", "-k", "3", "--l", "4", "-s", "illness"], "every l is above every k"),

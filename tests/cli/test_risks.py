@@ -182,7 +182,7 @@ def test_compare_where_no_goal_is_in_reach(shoal, people):
         ([], "say which columns"),
         (["-q", "age", "-a", "magic"], "unknown algorithm 'magic'"),
         (["-q", "age", "-k", "few"], "not 'few'"),
-        (["-q", "age", "-k", "1"], "k must be at least 2, not 1"),
+        (["-q", "age", "-k", "0"], "k must be at least 1, not 0"),
         (["-q", "age", "-k", "3", "--l", "4"], "every l is above every k"),
         (["-q", "age", "--plot", "front.png"], "name it with .html or .svg"),
         (["-q", "age", "--plot", "no/front.svg"], "there is no folder"),

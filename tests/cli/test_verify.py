@@ -89,7 +89,7 @@ def test_somebody_elses_table(shoal, write):
         (("-q", "agee", "-k", 2), "release.csv: unknown column 'agee': did you mean 'age'?"),
         (("-k", 2), "--quasi age,sex"),
         (("-q", "age"), "no privacy goal"),
-        (("-q", "age", "-k", 1), "k must be at least 2"),
+        (("-q", "age", "-k", 0), "k must be at least 1"),
         (("-q", "age", "--l", 2), "needs a sensitive column"),
     ],
 )

@@ -173,7 +173,7 @@ def test_a_static_column_that_varies_for_some_is_named():
         ({"align": "age", "pseudonym": False}, "align is for rows that a pseudonym keeps together"),
         ({"person": None, "identifier": ["id"]}, "pseudonym needs a person"),
         ({"align": "agee"}, "unknown column 'agee'"),
-        ({"memory": "1GB", "output": "x.csv"}, "rows are counted, not people"),
+        ({"memory": "1GB", "output": "x.csv"}, "with a memory limit there is no place for a pseudonym"),
     ],
 )
 def test_what_cannot_be_combined_is_refused(asked, why, tmp_path, monkeypatch):

@@ -281,18 +281,22 @@ def steps(recipe, table):
 
 def test_progress_names_every_phase_and_grows_in_each(source, tmp_path):
     said = steps(replace(RECIPE, output=str(tmp_path / "release.csv")), source)
-    phases = list(dict.fromkeys(doing for doing, _ in said))
-    assert [p for p in phases if not p.endswith("ing")] == ["read", "search", "recode", "verify", "write"]
-    for phase in phases:
+    every = list(dict.fromkeys(doing for doing, _ in said))
+    phases = [p for p in every if not p.split()[0].endswith("ing")]
+    assert phases == ["read", "search", "recode", "verify", "write"]
+    for phase in every:
         done = [share for doing, share in said if doing == phase]
         assert done == sorted(done)
-        assert 0 <= done[0] <= done[-1] == 1
+        # What a search does meanwhile ends when it has found enough.
+        assert 0 <= done[0] <= done[-1] <= 1
+        assert done[-1] == 1 or phase not in phases
 
 
 @pytest.mark.slow
 def test_an_interrupt_in_any_phase_leaves_nothing_behind(source, tmp_path):
     output = tmp_path / "release.csv"
-    recipe = replace(RECIPE, input=str(source), output=str(output))
+    # An algorithm that tells its steps by their number, and not by the clock.
+    recipe = replace(RECIPE, input=str(source), output=str(output), algorithm=Mondrian())
     said = steps(recipe, None)
     whole = output.read_bytes()
     output.unlink()
