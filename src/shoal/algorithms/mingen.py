@@ -159,8 +159,11 @@ def _search_by_matching(
         rows = coverage.list_cover_options(space, k, budget)
     except coverage.TooManyError:
         return _classes_by_matching(problem, table, space, budget)
-    guess = MatchingPopulation([row.keep_undominated() for row in rows], k, 20, problem.seed)
-    evolve_population(guess, _GUESS, -np.inf, watch_evolution(guess, budget))
+    # Few rows need no more than some table to begin with: branch and bound is done before a good one is bred.
+    few = len(rows) <= matching.SMALL
+    guess = MatchingPopulation([row.keep_undominated() for row in rows], k, 2 if few else 20, problem.seed)
+    plan = replace(_GUESS, generations=1, patience=0) if few else _GUESS
+    evolve_population(guess, plan, -np.inf, watch_evolution(guess, budget))
     # The evolution chose among fewer options, whose numbers are others.
     start = matching.translate_pick(guess.picks[0], [row.keep_undominated() for row in rows], rows)
     best = matching.find_optimum(rows, k, start, budget)

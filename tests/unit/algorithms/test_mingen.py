@@ -126,7 +126,7 @@ def test_the_solver_agrees_with_branch_and_bound(monkeypatch):
         settings = {"quasi": QUASI, "others": "keep", **goal}
         tree = anonymize(frame, **settings).report
         with monkeypatch.context() as patch:
-            patch.setattr("shoal.algorithms.exact.matching._SMALL", 2)
+            patch.setattr("shoal.algorithms.exact.matching.SMALL", 2)
             solver = anonymize(frame, **settings).report
         assert solver.loss["value"] == pytest.approx(tree.loss["value"], abs=1e-9)
         assert solver.solutions == tree.solutions

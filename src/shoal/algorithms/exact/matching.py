@@ -26,7 +26,8 @@ from shoal.kernels.coverage import k_scores
 from shoal.support.progress import SearchFigures
 from shoal.table.formats import import_optional
 
-_SMALL = 8  # rows up to which branch and bound needs no better bound than the rows' cheapest options
+SMALL = 8
+"""Rows up to which branch and bound needs no better bound than the rows' cheapest options."""
 _COUNTING = 50_000  # states after which counting ties is given up
 _SLACK = 1e-5  # what the solver's tolerance can hide
 _COUNTABLE = float(1 << 53)  # numbers of tables up to which floats hold every one
@@ -61,7 +62,7 @@ def find_optimum(rows: Sequence[CoverOptions], k: int, start: Ints, budget: Budg
     cost = space.to_cost(amount)
     first = Optima(amount, cost, space.settle_bound(_sum_cheapest(rows), cost), (start,))
     need = [row.keep_undominated() for row in rows]
-    if len(rows) > _SMALL:
+    if len(rows) > SMALL:
         return _find_by_solver(need, rows, k, first, budget)
     tree = _BranchAndBound(need, k, amount, 0, budget)
     tree.visit_tree()
@@ -216,7 +217,7 @@ def _still_possible(
     rows: Sequence[CoverOptions], k: int, cost: float
 ) -> tuple[list[CoverOptions], list[Ints]]:
     """The options that an optimal choice can have: any other would raise a lower bound above ``cost``."""
-    if len(rows) <= _SMALL:
+    if len(rows) <= SMALL:
         return list(rows), [np.arange(row.size) for row in rows]
     relaxed = relax_programme(_build_programme(rows, k))
     sizes = np.cumsum([row.size for row in rows])
