@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +15,13 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from shoal.algorithms import ALGORITHMS, Algorithm
 from shoal.algorithms.tree import TreeGuided
+from shoal.codespace.recoding import Recoding
 from shoal.engines.api import anonymize, verify
 from shoal.errors import ShoalError
 from shoal.learn.anonymizer import TreeAnonymizer
 from shoal.learn.configurations import Configuration, ConfigurationOutcome
 from shoal.learn.goals import learning_goal
+from shoal.learn.losses import measure_final_loss
 from shoal.learn.minimizer import Minimizer
 from shoal.learn.sklearn_io import rebuild_data
 from shoal.support.parameters import build_entry, describe_parameters, parse_call
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 Rows = NDArray[np.int64]
 
-_RELATIVE = 0.98  # agreement that the minimizer keeps in the protocol of that name
+AGREEMENT = 0.98  # what the minimizer keeps in the protocol of that name, where nothing is said
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +121,18 @@ class SearchJob:
         if fitting.size < 3 or scored.size == 0:
             return SplitResult(reason=f"{labels.size} rows are left, too few to minimise on")
         minimizer = Minimizer(
-            estimator, self.owner.target_score or 0.98, random_state=self.owner.random_state
+            estimator,
+            AGREEMENT if self.owner.agreement is None else self.owner.agreement,
+            # Coarser sensitive values are fewer: a class that has l of them would have less.
+            keep=self._find_columns(released.data, configuration.sensitive),
+            random_state=self.owner.random_state,
         )
         minimizer.fit(_take_rows(released.data, fitting))
         # Equal rows stay equal, so the goal should hold on all minimised rows: count them.
-        last = read_table(_as_frame(minimizer.transform(released.data), self.table))
+        first, last = (
+            read_table(_as_frame(data, self.table), with_index=False)
+            for data in (released.data, minimizer.transform(released.data))
+        )
         models = learning_goal(configuration.k, configuration.l, configuration.models)
         found = verify(
             last.frame, quasi=configuration.quasi, sensitive=configuration.sensitive, models=models
@@ -133,7 +142,8 @@ class SearchJob:
         score = float(
             self.scorer(estimator, minimizer.transform(_take_rows(released.data, scored)), labels[scored])
         )
-        return SplitResult(score, released.deletion, minimizer.ncp_, found.smallest_class, found.classes)
+        ncp = measure_final_loss(released.recoding, first, last, released.sources)
+        return SplitResult(score, released.deletion, ncp, found.smallest_class, found.classes)
 
     def _anonymize_rows(self, configuration: Configuration, rows: Rows) -> _AnonymizedRows:
         data = self._select_rows(rows)
@@ -168,7 +178,9 @@ class SearchJob:
             np.flatnonzero(kept),
         )
         deletion = (report.suppressed_rows or 0) / (report.rows or 1)
-        return _AnonymizedRows(part, kept, deletion, report.ncp, report.smallest_class, report.classes)
+        return _AnonymizedRows(
+            part, kept, deletion, report.ncp, report.smallest_class, report.classes, recoding
+        )
 
     def _anonymize_by_tree(
         self, configuration: Configuration, tree: TreeGuided, data: Any, labels: NDArray[Any]
@@ -192,6 +204,8 @@ class SearchJob:
             report.ncp,
             report.smallest_class,
             report.classes,
+            anonymizer._router.recoding,
+            {group.name: group.columns for group in anonymizer._groups},
         )
 
     def _select_types(self, configuration: Configuration) -> dict[str, ColumnType]:
@@ -214,6 +228,9 @@ class _AnonymizedRows:
     ncp: float
     smallest: int
     classes: int
+    recoding: Recoding
+    sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The columns of each one-hot group that was one quasi-identifier."""
 
 
 def algorithm_of(configuration: Configuration) -> Algorithm:

@@ -55,12 +55,16 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
     quasi, sensitive : lists of columns, or lists of such lists to choose from
         By default all columns but the sensitive ones are quasi-identifiers.
     target_score : float, optional
-        The score to keep, which `results_` marks and `best_` respects.
+        The score to keep, which `results_` marks and `best_` respects; in the units of ``scoring``.
     scoring : str, callable or None
         As in scikit-learn; by default accuracy for classes and R² for numbers. `score_name_` says which.
     protocol : "holdout" or "minimize"
         minimize: the estimator is trained on raw rows; the held-out part is anonymized, then minimised with
-        `Minimizer`, and scored. The goal is verified once more on the minimised rows.
+        `Minimizer`, and scored. Sensitive columns are not minimised. The goal is verified once more on the
+        minimised rows, and the NCP is that of both steps together.
+    agreement : float, optional
+        With ``protocol="minimize"``: how far predictions on minimised rows must agree with those on the rows
+        before, which is ``target_score`` of `Minimizer`; by default 0.98.
     mode : "grid" or "halving"
         halving: after each split the worse half of the configurations gets no further ones.
     splits, test_size
@@ -100,6 +104,7 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
         target_score: float | None = None,
         scoring: Any = None,
         protocol: str = "holdout",
+        agreement: float | None = None,
         mode: str = "grid",
         splits: int = 3,
         test_size: float = 1 / 3,
@@ -118,6 +123,7 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
         self.target_score = target_score
         self.scoring = scoring
         self.protocol = protocol
+        self.agreement = agreement
         self.mode = mode
         self.splits = splits
         self.test_size = test_size
@@ -206,6 +212,10 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
                 raise RecipeError(unknown(name, str(getattr(self, name)), options))
         if isinstance(self.scoring, str) and self.scoring not in get_scorer_names():
             raise RecipeError(unknown("score", self.scoring, get_scorer_names()))
+        if self.agreement is not None and self.protocol != "minimize":
+            raise RecipeError("agreement is that of the minimizer: it needs protocol='minimize'")
+        if self.agreement is not None and not 0 < self.agreement <= 1:
+            raise RecipeError(f"agreement must be above 0 and at most 1, not {self.agreement}")
         if self.splits < 1:
             raise RecipeError(f"splits must be at least 1, not {self.splits}")
         if not 0 < self.test_size < 1:
