@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone, is_regressor
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from shoal.codespace.encoding import EncodedColumn, encode_column
 from shoal.engines.api import known_columns
 from shoal.errors import RecipeError
+from shoal.learn.blackbox import BlackBox, KeepsFittedModel
 from shoal.learn.generalization import GeneralizedColumn, Published
 from shoal.learn.pictures import draw_needed
 from shoal.learn.sklearn_io import (
     Columns,
+    choose_seed,
     collapse_one_hot,
     column_names,
     one_hot_groups,
@@ -38,7 +40,7 @@ _MARGIN = 0.25  # how much nearer to full agreement the search stays than it is 
 _FREE = 1e-3  # a step that loses nothing is judged as if it lost this
 
 
-class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # type: ignore[misc]
     """The coarsest generalisation of each column on which an estimator predicts nearly as before.
 
     Columns are suppressed and their cells merged, step by step, always where most detail goes for the least
@@ -48,8 +50,10 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
 
     Parameters
     ----------
-    estimator : fitted estimator
-        Anything with `predict`.
+    estimator : fitted estimator, or any other model
+        An object with `predict` or `predict_proba`, or a function that takes rows and returns a prediction
+        for each. It is asked and never trained, and clones of the minimizer keep it. Where it does not say
+        what it is, predictions that are floats are numbers and others are classes.
     target_score : float
         Agreement to keep, relative to the estimator's own predictions: accuracy for classes, R² for numbers.
     keep : list of columns
@@ -58,8 +62,8 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
         As in `TreeAnonymizer`. Values with a hierarchy are merged to its nodes.
     retrain : bool
         Whether to train the estimator anew on the generalised data, and report that score too; needs ``y``.
-    random_state : int
-        Draws the rows that are held back for the final check.
+    random_state : int, RandomState or None
+        Draws the rows that are held back for the final check. `random_state_` is the seed that was used.
 
     Attributes
     ----------
@@ -91,7 +95,7 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
         hierarchies: Any = None,
         types: Mapping[str, ColumnType] | None = None,
         retrain: bool = False,
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.estimator = estimator
         self.target_score = target_score
@@ -105,6 +109,7 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
     def fit(self, X: Any, y: ArrayLike | None = None) -> Minimizer:  # noqa: N803
         """Find the generalisation; ``y`` is needed for ``retrain`` only."""
         self._check_parameters(y)
+        self.random_state_ = choose_seed(self.random_state)
         table = read_data(self, X, reset=True)
         kept = column_names(table, "keep", self.keep)
         free = [name for name in table.names if name not in kept]
@@ -139,8 +144,9 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
 
     def agreement(self, X: Any) -> float:  # noqa: N803
         """How far predictions on rows as coarse as they may be agree with those on the rows as they are."""
-        before, after = (np.asarray(self.estimator.predict(rows)) for rows in (X, self.transform(X)))
-        return measure_agreement(before, after, is_regressor(self.estimator) or before.dtype.kind == "f")
+        box = BlackBox(self.estimator)
+        before, after = (box.predict(rows) for rows in (X, self.transform(X)))
+        return measure_agreement(before, after, box.predicts_numbers(before))
 
     def describe(self) -> str:
         """What a caller still has to collect, column by column."""
@@ -157,15 +163,12 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
         return draw_needed(self.column_ncp_)
 
     def _check_parameters(self, y: ArrayLike | None) -> None:
-        if self.estimator is None or not hasattr(self.estimator, "predict"):
-            raise RecipeError("estimator must be a fitted estimator, something with a method predict")
-        # Anything else with predict() has no convention that says whether it is fitted.
-        if isinstance(self.estimator, BaseEstimator):
-            check_is_fitted(self.estimator)
         if not 0 < self.target_score <= 1:
             raise RecipeError(f"target_score must be above 0 and at most 1, not {self.target_score}")
         if self.retrain and y is None:
             raise RecipeError("retrain needs the labels: give y to fit")
+        if self.retrain and not all(hasattr(self.estimator, name) for name in ("fit", "score", "get_params")):
+            raise RecipeError("retrain needs an estimator of scikit-learn, which can be trained and scored")
 
     def _replace_columns(self, table: Table, published: Sequence[Published]) -> dict[str, pl.Series]:
         """The columns that are replaced, one-hot ones as the table has them."""
@@ -210,9 +213,16 @@ class _MinimizationSearch:
     def __init__(self, owner: Minimizer, data: Any, table: Table, columns: Sequence[EncodedColumn]) -> None:
         self.owner, self.data, self.table = owner, data, table
         self.columns = columns
-        self.before = np.asarray(owner.estimator.predict(data))
-        self.numeric = is_regressor(owner.estimator) or self.before.dtype.kind == "f"
-        order = np.random.default_rng(owner.random_state).permutation(table.rows)
+        self.box = BlackBox(owner.estimator)
+        self.before = self.box.predict(data)
+        self.numeric = self.box.predicts_numbers(self.before)
+        # Numbers, or numbers of classes: where first cells are cut, and the order of categories.
+        self.guide = (
+            self.before.astype(np.float64)
+            if self.numeric
+            else np.unique(self.before, return_inverse=True)[1].astype(np.int64)
+        )
+        order = np.random.default_rng(owner.random_state_).permutation(table.rows)
         guards = order.size // _GUARD
         self.guard, rest = np.sort(order[:guards]), order[guards : guards + _MOST]
         if rest.size < 2:
@@ -220,7 +230,9 @@ class _MinimizationSearch:
         # Every row is judged by values that were taken from the other half.
         self.halves = np.array_split(rest, 2)
         self.judged = np.concatenate(self.halves[::-1])
-        self.sure = self._predict_confidence(rebuild_data(data, table, {}, self.judged))
+        judged = rebuild_data(data, table, {}, self.judged)
+        self.uses_probabilities = not self.numeric and self._has_matching_probabilities(judged)
+        self.predicted, self.sure = self._ask_model(judged)
 
     def find_coarsest(self) -> list[GeneralizedColumn]:
         """Step by step to the coarsest state whose score holds, also on the rows that were kept back."""
@@ -248,8 +260,8 @@ class _MinimizationSearch:
     def guard_score(self, columns: Mapping[str, pl.Series]) -> float:
         """Agreement on the rows that were kept back."""
         changed = {name: series.gather(self.guard) for name, series in columns.items()}
-        after = self.owner.estimator.predict(rebuild_data(self.data, self.table, changed, self.guard))
-        return measure_agreement(self.before[self.guard], np.asarray(after), self.numeric)
+        after = self.box.predict(rebuild_data(self.data, self.table, changed, self.guard))
+        return measure_agreement(self.before[self.guard], after, self.numeric)
 
     def _keeps_target_score(self, state: list[GeneralizedColumn]) -> bool:
         """Whether a state keeps the score on the rows kept back, to the nearest row."""
@@ -263,7 +275,7 @@ class _MinimizationSearch:
     def _list_steps(self, state: list[GeneralizedColumn]) -> Iterator[tuple[int, GeneralizedColumn]]:
         """What one column could become next."""
         for j, column in enumerate(state):
-            for cell_of in _list_coarser_cells(column, self.before):
+            for cell_of in _list_coarser_cells(column, self.guide):
                 yield j, column.with_cells(cell_of)
 
     def _score_steps(
@@ -282,29 +294,31 @@ class _MinimizationSearch:
         # its work on a thousand rows.
         columns = {name: pl.concat([each.get(name, old) for each in changed]) for name, old in now.items()}
         many = np.tile(self.judged, len(steps))
-        sure = self._predict_confidence(rebuild_data(self.data, self.table, columns, many))
-        parts = np.array_split(sure, len(steps))
+        after, sure = self._ask_model(rebuild_data(self.data, self.table, columns, many))
         same = [
-            measure_agreement(self._choose_prediction(self.sure), self._choose_prediction(part), self.numeric)
-            for part in parts
+            measure_agreement(self.predicted, part, self.numeric)
+            for part in np.array_split(after, len(steps))
         ]
-        moved = [float(np.abs(part - self.sure).mean()) for part in parts]
+        moved = [float(np.abs(part - self.sure).mean()) for part in np.array_split(sure, len(steps))]
         # R² is smooth already; probabilities are not needed there, and do not exist.
         return np.array(same), 1 - np.array(same) if self.numeric else np.array(moved)
 
-    def _predict_confidence(self, data: Any) -> NDArray[np.float64]:
-        """[rows, classes] what the estimator makes of rows: probabilities where it has them."""
-        if not self.numeric and hasattr(self.owner.estimator, "predict_proba"):
-            return np.asarray(self.owner.estimator.predict_proba(data), np.float64)
-        after = np.asarray(self.owner.estimator.predict(data))
-        if self.numeric:
-            return after.astype(np.float64)[:, None]
-        # Certain of one class, in the shape of probabilities.
-        return np.asarray(after[:, None] == np.unique(self.before), np.float64)
+    def _has_matching_probabilities(self, judged: Any) -> bool:
+        """Whether the likeliest class is what the model predicts, so that one call tells both."""
+        found = self.box.predict_probabilities(judged)
+        return found is not None and np.array_equal(self.box.name_likeliest(found), self.before[self.judged])
 
-    def _choose_prediction(self, sure: NDArray[np.float64]) -> NDArray[Any]:
-        """The number, or the class, that it would predict."""
-        return np.asarray(sure[:, 0] if self.numeric else sure.argmax(axis=1))
+    def _ask_model(self, data: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """[rows] what is predicted, and [rows, classes] how sure the model is, where it says so."""
+        if self.uses_probabilities:
+            sure = self.box.predict_probabilities(data)
+            assert sure is not None
+            return self.box.name_likeliest(sure), sure
+        after = self.box.predict(data)
+        if self.numeric:
+            return after, after.astype(np.float64)[:, None]
+        # Certain of one class, in the shape of probabilities.
+        return after, np.asarray(after[:, None] == np.unique(self.before), np.float64)
 
     def _replace_judged_values(self, column: GeneralizedColumn) -> dict[str, pl.Series]:
         """A column of the rows that are judged, with values taken from the other half of the rows."""
@@ -320,13 +334,14 @@ def measure_agreement(before: NDArray[Any], after: NDArray[Any], numeric: bool) 
     """Accuracy or R², with what was predicted before as the truth."""
     if not numeric:
         return float(np.mean(before == after))
+    before, after = before.astype(np.float64), after.astype(np.float64)
     spread = float(((before - before.mean()) ** 2).sum())
     missed = float(((before - after) ** 2).sum())
     # R² is not defined for constant predictions: then they agree or they do not.
     return 1 - missed / spread if spread else float(missed == 0)
 
 
-def _list_coarser_cells(column: GeneralizedColumn, before: NDArray[Any]) -> Iterator[Ints]:
+def _list_coarser_cells(column: GeneralizedColumn, guide: NDArray[Any]) -> Iterator[Ints]:
     """Cells of the next steps: everything together, a first division, or two neighbours merged."""
     domain = column.column.domain
     if column.touched and column.cells == 1:
@@ -340,12 +355,12 @@ def _list_coarser_cells(column: GeneralizedColumn, before: NDArray[Any]) -> Iter
     # Numbers that are still as they were are cut into a few ranges first: to merge a thousand of
     # them in pairs would take as many steps.
     elif not domain.has_ranges or column.touched:
-        yield from _merge_neighbours(column, before)
+        yield from _merge_neighbours(column, guide)
     elif domain.size > 2:
-        yield _choose_first_cells(column.column, before)
+        yield _choose_first_cells(column.column, guide)
 
 
-def _merge_neighbours(column: GeneralizedColumn, before: NDArray[Any]) -> Iterator[Ints]:
+def _merge_neighbours(column: GeneralizedColumn, guide: NDArray[Any]) -> Iterator[Ints]:
     """Every two cells that lie next to each other: on a line, or by what is predicted for them."""
     cells = column.cells
     order = np.arange(cells)
@@ -354,23 +369,22 @@ def _merge_neighbours(column: GeneralizedColumn, before: NDArray[Any]) -> Iterat
     if not column.column.domain.has_ranges:
         # Categories have no neighbours by themselves. In the order of their mean prediction, those
         # for which the estimator says the same lie side by side.
-        number = np.unique(before, return_inverse=True)[1] if before.dtype.kind != "f" else before
         of_row = column.cell_of[column.column.codes]
         rows = np.maximum(np.bincount(of_row, minlength=cells), 1)
-        order = np.argsort(np.bincount(of_row, number, cells) / rows, kind="stable")
+        order = np.argsort(np.bincount(of_row, guide, cells) / rows, kind="stable")
     for a, b in zip(order[first:-1], order[first + 1 :], strict=True):
         yield np.where(column.cell_of == b, a, column.cell_of)
 
 
-def _choose_first_cells(column: EncodedColumn, before: NDArray[Any]) -> Ints:
+def _choose_first_cells(column: EncodedColumn, guide: NDArray[Any]) -> Ints:
     """The cells of a column by itself: where a small tree that predicts the predictions would cut it."""
-    numeric = before.dtype.kind == "f"
+    numeric = guide.dtype.kind == "f"
     # At least 2 % of the rows in each range, so that no cut follows a few predictions.
     tree = (DecisionTreeRegressor if numeric else DecisionTreeClassifier)(
-        max_leaf_nodes=_CELLS, min_samples_leaf=max(1, before.size // 50), random_state=0
+        max_leaf_nodes=_CELLS, min_samples_leaf=max(1, guide.size // 50), random_state=0
     )
     codes = column.codes.astype(np.float64)[:, None]
-    cuts = tree.fit(codes, before).tree_.threshold
+    cuts = tree.fit(codes, guide).tree_.threshold
     # Leaves have a negative feature and no threshold.
     inner = np.sort(cuts[tree.tree_.feature >= 0])
     if column.domain.missing is not None:

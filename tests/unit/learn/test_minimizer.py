@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from shoal.codespace.encoding import Column, encode_column
-from shoal.errors import RecipeError
+from shoal.errors import InputError, RecipeError
 from shoal.learn import Minimizer
 from shoal.learn.estimators import named_estimator
 from shoal.learn.generalization import GeneralizedColumn
@@ -167,8 +167,87 @@ def test_a_regressor_is_judged_by_r_squared():
     assert minimizer.agreement(rng.normal(size=(300, 3))) >= 0.75
 
 
+class OnlyPredict:
+    """No estimator of scikit-learn: nothing but predictions, as a service gives them."""
+
+    def predict(self, data):
+        return ["high" if value > 5 else "low" for value in data["x"]]
+
+
+class OnlyProbabilities:
+    """No predictions, only probabilities, with or without the names of classes."""
+
+    def predict_proba(self, data):
+        high = np.clip(np.asarray(data["x"], float) / 11 + 0.01, 0, 1)
+        return np.stack([1 - high, high], axis=1)
+
+
+class Disagreeing(OnlyPredict, OnlyProbabilities):
+    """Predicts something else than its likeliest class, as with a threshold of its own."""
+
+    classes_ = np.array(["high", "low"])
+
+
+class Named(OnlyProbabilities):
+    classes_ = np.array(["low", "high"], object)
+
+
+def call(data):
+    return OnlyPredict().predict(data)
+
+
+@pytest.mark.parametrize(
+    "model", [OnlyPredict(), OnlyProbabilities(), Named(), Disagreeing(), call, Rule().fit(None)]
+)
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_any_black_box_is_asked(model, kind):
+    data = table() if kind == "pandas" else pl.from_pandas(table())
+    minimizer = Minimizer(model, 0.9).fit(data)
+    how = {name: each["how"] for name, each in minimizer.generalizations_.items()}
+    assert how == {"x": "ranges", "noise": "suppressed", "word": "suppressed"}
+    assert minimizer.agreement(data) >= 0.9
+    assert clone(minimizer).fit(data).generalizations_ == minimizer.generalizations_
+
+
+def test_a_function_may_predict_numbers():
+    minimizer = Minimizer(lambda data: 2.5 * np.asarray(data["x"]), 0.9).fit(table())
+    how = {name: each["how"] for name, each in minimizer.generalizations_.items()}
+    assert how == {"x": "ranges", "noise": "suppressed", "word": "suppressed"}
+    # Labels of a classifier are classes, even if they are floats.
+    labels = DecisionTreeClassifier(random_state=0).fit(IRIS, KIND.astype(float))
+    share = Minimizer(labels, 0.9).fit(IRIS).score_ * (len(IRIS) // 4)
+    assert share == pytest.approx(round(share))
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (lambda data: np.zeros((len(data), 2)), "predicts 2 values for each row"),
+        (lambda data: np.zeros(3), "predicts 3 values for 120 rows"),
+        (lambda data: np.full(len(data), np.nan), "missing or infinite"),
+    ],
+)
+def test_predictions_that_cannot_be_compared_are_refused(model, message):
+    with pytest.raises(InputError, match=message):
+        Minimizer(model).fit(table())
+
+
+def test_a_classifier_of_several_outputs_is_refused():
+    both = DecisionTreeClassifier(random_state=0).fit(IRIS, np.stack([KIND, KIND == 1], axis=1))
+    with pytest.raises(InputError, match="predicts 2 values for each row"):
+        Minimizer(both).fit(IRIS)
+
+
+@pytest.mark.parametrize("state", [None, np.random.RandomState(3), np.random.default_rng(3)])
+def test_a_seed_may_be_drawn_and_is_told(state):
+    found = Minimizer(TREE, 0.9, random_state=state).fit(IRIS)
+    again = Minimizer(TREE, 0.9, random_state=found.random_state_).fit(IRIS)
+    assert again.generalizations_ == found.generalizations_
+
+
 def test_the_conventions_of_scikit_learn():
-    minimizer = clone(Minimizer(TREE, 0.9, keep=["petal width (cm)"])).set_params(estimator=TREE)
+    minimizer = clone(Minimizer(TREE, 0.9, keep=["petal width (cm)"]).set_output(transform="pandas"))
+    assert minimizer.estimator is TREE
     before = minimizer.get_params()
     after = minimizer.fit_transform(IRIS)
     assert minimizer.get_params() == before
@@ -185,11 +264,18 @@ def test_the_conventions_of_scikit_learn():
         ({"target_score": 1.5}, RecipeError, "target_score must be above 0 and at most 1, not 1.5"),
         ({"keep": ["nope"]}, RecipeError, "unknown column 'nope'"),
         ({"retrain": True}, RecipeError, "give y to fit"),
+        ({"estimator": DecisionTreeClassifier}, RecipeError, "not the class DecisionTreeClassifier"),
+        ({"random_state": -1}, RecipeError, "random_state must be a whole number from 0 on"),
     ],
 )
 def test_what_cannot_be_is_said_clearly(settings, error, message):
     with pytest.raises(error, match=message):
         Minimizer(**{"estimator": TREE, **settings}).fit(IRIS)
+
+
+def test_only_an_estimator_can_be_trained_anew():
+    with pytest.raises(RecipeError, match="retrain needs an estimator of scikit-learn"):
+        Minimizer(call, retrain=True).fit(table(), call(table()))
 
 
 def test_too_few_rows_are_refused():

@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import shoal
-from shoal.errors import RecipeError
+from shoal.errors import InputError, RecipeError
 from shoal.learn import PrivacySearch, TreeAnonymizer
 from shoal.learn.configurations import SCHEMA, select_pareto_front
 
@@ -176,6 +176,48 @@ def test_the_target_is_a_score_and_the_agreement_the_minimizers():
     assert exact["ncp"][0] < rough["ncp"][0]
 
 
+class Fragile(DecisionTreeClassifier):
+    """Fails on what is not spread widely enough."""
+
+    def fit(self, data, y):
+        if data[SEPAL[0]].nunique() < 8:
+            raise ValueError("too few values\nto learn from")
+        return super().fit(data, y)
+
+
+def test_an_error_of_the_estimator_is_kept_with_its_configuration():
+    results = search(Fragile(random_state=0), k=(2, 40), l=None).fit(IRIS, KIND).results_
+    assert results["status"].to_list() == ["done", "infeasible"]
+    assert results["reason"][1] == "training the estimator failed: ValueError: too few values"
+
+
+def test_an_estimator_that_fails_on_raw_rows_is_refused():
+    with pytest.raises(InputError, match="training the estimator failed: ValueError: too few values"):
+        search(Fragile(), k=5, l=None).fit(IRIS.assign(**{SEPAL[0]: 1.0}), KIND)
+
+
+@pytest.mark.parametrize("protocol", ["holdout", "minimize"])
+def test_a_seed_may_be_drawn_and_is_told(protocol):
+    settings = {"k": 5, "l": None, "splits": 1, "protocol": protocol}
+    found = search(**settings, random_state=None).fit(IRIS, KIND)
+    assert found.results_["status"].to_list() == ["done"]
+    again = search(**settings, random_state=found.random_state_).fit(IRIS, KIND)
+    assert again.results_.drop("seconds").equals(found.results_.drop("seconds"))
+
+
+def test_several_targets_are_refused():
+    with pytest.raises(InputError, match="y has 2 columns"):
+        search().fit(IRIS, np.stack([KIND, KIND], axis=1))
+
+
+@pytest.mark.parametrize(("protocol", "share"), [("holdout", 1 / 3), ("minimize", 2 / 3)])
+def test_rows_may_be_deleted_with_their_labels(protocol, share):
+    settings = {"algorithm": "tree(failing=delete,split=no,gain=0)", "splits": 1, "test_size": share}
+    (found,) = search(k=10, l=6, protocol=protocol, **settings).fit(IRIS, KIND).results_.to_dicts()
+    assert found["status"] == "done"
+    assert 0 < found["deletion_ratio"] <= found["ncp"]
+
+
 def test_halving_spends_less_on_the_worse_half():
     found = search(k=(2, 5, 20, 50), l=None, mode="halving", splits=3).fit(IRIS, KIND)
     assert sorted(found.results_["splits"].to_list()) == [1, 1, 2, 3]
@@ -255,6 +297,9 @@ def test_it_draws_and_clones():
         ({"algorithm": "tree(target"}, "cannot read"),
         ({"algorithm": "tree(target=x)"}, "leave out the target"),
         ({"scoring": "nice"}, "unknown score 'nice'"),
+        ({"scoring": ["accuracy", "f1_macro"]}, "scoring is one score"),
+        ({"estimator": lambda rows: rows}, "estimator is trained on every split"),
+        ({"random_state": "seven"}, "random_state must be a whole number from 0 on"),
         ({"agreement": 0.9}, "it needs protocol='minimize'"),
         ({"protocol": "minimize", "agreement": 98}, "agreement must be above 0 and at most 1, not 98"),
     ],
