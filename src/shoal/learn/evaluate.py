@@ -24,7 +24,7 @@ from shoal.learn.configurations import Configuration, ConfigurationOutcome
 from shoal.learn.goals import learning_goal
 from shoal.learn.losses import measure_final_loss
 from shoal.learn.minimizer import Minimizer
-from shoal.learn.sklearn_io import rebuild_data
+from shoal.learn.sklearn_io import has_names, rebuild_data, take_rows
 from shoal.support.parameters import build_entry, describe_parameters, parse_call
 from shoal.table import ColumnType, Table, read_table
 
@@ -124,12 +124,14 @@ class SearchJob:
         minimizer = Minimizer(
             estimator,
             AGREEMENT if self.owner.agreement is None else self.owner.agreement,
+            # The score is measured on other rows below, and so is the goal; few are left to claim more.
+            confidence=None,
             # Coarser sensitive values are fewer: a class that has l of them would have less.
             keep=self._find_columns(released.data, configuration.sensitive),
             random_state=self.owner.random_state_,
         )
         with _name_failure("minimising for"):
-            minimizer.fit(_take_rows(released.data, fitting))
+            minimizer.fit(take_rows(released.data, fitting))
         # Equal rows stay equal, so the goal should hold on all minimised rows: count them.
         first, last = (
             read_table(_as_frame(data, self.table), with_index=False)
@@ -142,7 +144,7 @@ class SearchJob:
         if not found.holds:
             return SplitResult(reason="the goal does not hold on the minimised rows")
         score = self._score_estimator(
-            estimator, minimizer.transform(_take_rows(released.data, scored)), labels[scored]
+            estimator, minimizer.transform(take_rows(released.data, scored)), labels[scored]
         )
         ncp = measure_final_loss(released.recoding, first, last, released.sources)
         return SplitResult(score, released.deletion, ncp, found.smallest_class, found.classes)
@@ -183,7 +185,7 @@ class SearchJob:
         columns = {name: release.frame[name] for name in configuration.quasi}
         part = rebuild_data(
             data,
-            read_table(data, with_index=False) if _has_names(data) else table,
+            read_table(data, with_index=False) if has_names(data) else table,
             columns,
             np.flatnonzero(kept),
         )
@@ -224,10 +226,10 @@ class SearchJob:
 
     def _find_columns(self, data: Any, names: Sequence[str]) -> list[Any]:
         """Columns by name, or by position in data that has no names."""
-        return list(names) if _has_names(data) else [self.table.names.index(name) for name in names]
+        return list(names) if has_names(data) else [self.table.names.index(name) for name in names]
 
     def _select_rows(self, rows: Rows) -> Any:
-        return _take_rows(self.data, rows)
+        return take_rows(self.data, rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -261,19 +263,7 @@ def algorithm_of(configuration: Configuration) -> Algorithm:
     return algorithm
 
 
-def _has_names(data: Any) -> bool:
-    return hasattr(data, "columns") or hasattr(data, "column_names")
-
-
-def _take_rows(data: Any, rows: Rows) -> Any:
-    if hasattr(data, "iloc"):
-        return data.iloc[rows]
-    if hasattr(data, "column_names"):
-        return data.take(rows)
-    return data[rows] if isinstance(data, pl.DataFrame) else np.asarray(data)[rows]
-
-
 def _as_frame(data: Any, table: Table) -> Any:
-    if _has_names(data):
+    if has_names(data):
         return data
     return pl.DataFrame(np.asarray(data), schema=table.names, orient="row", strict=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,14 @@ from shoal.engines.api import known_columns
 from shoal.errors import RecipeError
 from shoal.learn.blackbox import BlackBox, KeepsFittedModel
 from shoal.learn.generalization import GeneralizedColumn, Published
+from shoal.learn.guarantees import (
+    Guarantee,
+    GuardPlan,
+    check_confidence,
+    judge_candidate,
+    measure_agreement,
+    plan_guard,
+)
 from shoal.learn.pictures import draw_needed
 from shoal.learn.sklearn_io import (
     Columns,
@@ -26,6 +35,7 @@ from shoal.learn.sklearn_io import (
     one_hot_groups,
     read_data,
     rebuild_data,
+    take_rows,
 )
 from shoal.report.pictures import Picture
 from shoal.table import ColumnType, Table
@@ -33,7 +43,8 @@ from shoal.table.frames import use_safe_name
 
 Ints = NDArray[np.int64]
 
-_GUARD = 4  # one row in so many is held back for the final check
+_TESTED = 4  # one row in so many scores estimators that were trained anew
+_STOP = 3  # one of so many rows that are no guards chooses where to stop
 _MOST = 1000  # rows on which steps are compared
 _CELLS = 8  # ranges that a column of numbers begins with
 _MARGIN = 0.25  # how much nearer to full agreement the search stays than it is asked to
@@ -44,9 +55,10 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
     """The coarsest generalisation of each column on which an estimator predicts nearly as before.
 
     Columns are suppressed and their cells merged, step by step, always where most detail goes for the least
-    score, as long as the predictions agree with those on the data as it is to the degree of
-    ``target_score``. Every step is judged on rows that its values were not taken from. The result is
-    checked on rows that the search never saw.
+    score. Some rows place the cells and choose the values that stand for them, others say where to stop. The
+    rest, the guard set, takes part in nothing. On it the result is tested once: the target is claimed if a
+    one-sided confidence bound of the agreement reaches it. Otherwise columns stay as they are, and
+    `guarantee_` says why.
 
     Parameters
     ----------
@@ -56,6 +68,10 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         what it is, predictions that are floats are numbers and others are classes.
     target_score : float
         Agreement to keep, relative to the estimator's own predictions: accuracy for classes, R² for numbers.
+    confidence : float or None
+        How sure the claim is to be that unseen rows keep the target. It bounds accuracy by Clopper and
+        Pearson, and R² by a bootstrap, which is approximate. With None nothing is tested or claimed, and the
+        target is one for the rows at hand.
     keep : list of columns
         Columns to leave alone.
     one_hot, hierarchies, types
@@ -63,7 +79,7 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
     retrain : bool
         Whether to train the estimator anew on the generalised data, and report that score too; needs ``y``.
     random_state : int, RandomState or None
-        Draws the rows that are held back for the final check. `random_state_` is the seed that was used.
+        Draws the parts of the rows. `random_state_` is the seed that was used.
 
     Attributes
     ----------
@@ -75,7 +91,10 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
     ncp_ : float
         Detail given up, from 0 to 1; a suppressed column gives up all of its own.
     score_ : float
-        Agreement on the rows that the search never saw.
+        Agreement of the result on the guard set; 1 where columns stay as they are.
+    guarantee_ : Guarantee
+        Whether the target is claimed (``claimed``), the ``bound`` and the ``rows`` that it rests on; else the
+        ``reason``, and ``needed_rows`` where more rows could show the target.
     retrained_score_, raw_score_ : float
         With ``retrain``: the score of a new estimator on generalised rows, and of one on rows as they are.
 
@@ -90,6 +109,7 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         estimator: Any = None,
         target_score: float = 0.98,
         *,
+        confidence: float | None = 0.95,
         keep: Columns = (),
         one_hot: Sequence[Columns] | None = None,
         hierarchies: Any = None,
@@ -99,6 +119,7 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
     ) -> None:
         self.estimator = estimator
         self.target_score = target_score
+        self.confidence = confidence
         self.keep = keep
         self.one_hot = one_hot
         self.hierarchies = hierarchies
@@ -111,30 +132,86 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         self._check_parameters(y)
         self.random_state_ = choose_seed(self.random_state)
         table = read_data(self, X, reset=True)
+        if table.rows < 3:
+            raise RecipeError(f"{table.rows} rows are too few to minimise on: give at least 3")
+        if self.one_hot is not None:
+            one_hot_groups(table, (), self.one_hot)  # wrong ones are refused, whichever rows show it
+        rows = _GivenRows.from_data(X, table, BlackBox(self.estimator))
+        plan = plan_guard(table.rows, self.target_score, self.confidence, rows.numeric)
+        order = np.random.default_rng(self.random_state_).permutation(table.rows)
+        guard, rest = rows.take(order[: plan.rows]), order[plan.rows :]
+        stopping = min(rest.size // _STOP, _MOST)
+        stop, search = rows.take(rest[:stopping]), rows.take(rest[stopping:])
+        columns = self._encode_columns(search.table)
+        best = finest = [GeneralizedColumn.from_column(column) for column in columns]
+        # Without rows to test a result on there is no use in a search for one.
+        if plan.rows:
+            best = self._find_generalization(search, stop, columns, plan.aim)
+        self.guarantee_ = self._test_once(guard, best, plan)
+        if self.confidence is not None and not self.guarantee_.claimed:
+            best = finest  # what was not shown is not done
+        self._set_fitted_attributes(best)
+        # What changes nothing agrees, also where there are no guards to count.
+        self.score_ = 1.0 if best is finest else float(self.guarantee_.score or 0.0)
+        if self.retrain:
+            self._retrain_estimators(X, table, np.asarray(y), np.sort(order[: table.rows // _TESTED]))
+        return self
+
+    def _encode_columns(self, table: Table) -> list[EncodedColumn]:
+        """The columns that may be generalised, with one-hot groups as one."""
         kept = column_names(table, "keep", self.keep)
-        free = [name for name in table.names if name not in kept]
-        self._groups = one_hot_groups(table, free, self.one_hot)
+        self._groups = one_hot_groups(table, [n for n in table.names if n not in kept], self.one_hot)
+        self._kept = kept
         whole = collapse_one_hot(table, self._groups)
         names = [name for name in whole.names if name not in kept]
         known = known_columns(names, self.hierarchies, self.types)
-        columns = [encode_column(whole.column(name), known[name]) for name in names]
-        trial = _MinimizationSearch(self, X, table, columns)
-        best = trial.find_coarsest()
-        every = np.arange(table.rows)
-        # The search took representatives from halves of few rows. In the end all rows choose them,
-        # which is steadier; score_ is measured with these.
-        self.published_ = [column.publish_cells(column.choose_representatives(every)) for column in best]
+        return [encode_column(whole.column(name), known[name]) for name in names]
+
+    def _find_generalization(
+        self, search: _GivenRows, stop: _GivenRows, columns: Sequence[EncodedColumn], aim: float
+    ) -> list[GeneralizedColumn]:
+        """Of all states on the way, the coarsest that keeps the aim on rows which placed no cell."""
+        path = _MinimizationSearch(self, search, columns).find_path(self.target_score, aim)
+        if self.confidence is None and not stop.numeric:
+            # To the nearest row: of few rows a target of 0.98 could only be met by all.
+            aim -= 1 / (stop.size + 1)
+        # The first state changes nothing and always holds, so there is an answer.
+        return next(
+            state for state in reversed(path) if stop.size == 0 or self._measure_state(stop, state) >= aim
+        )
+
+    def _test_once(self, guard: _GivenRows, state: list[GeneralizedColumn], plan: GuardPlan) -> Guarantee:
+        """What the guard set shows of a result; it is asked about this one alone."""
+        if self.confidence is None:
+            score = self._measure_state(guard, state)
+            told = "no confidence was asked for"
+            return Guarantee(False, self.target_score, None, guard.size, score, reason=told)
+        if not plan.rows:
+            return plan.refuse_claim(self.target_score, self.confidence)
+        after = self._predict_coarse(guard, publish_state(state))
+        return judge_candidate(
+            guard.before, after, guard.numeric, self.target_score, self.confidence, self.random_state_
+        )
+
+    def _set_fitted_attributes(self, state: list[GeneralizedColumn]) -> None:
+        self.published_ = publish_state(state)
         self.generalizations_ = {
             **{each.name: each.to_dict() for each in self.published_},
-            **{name: {"how": "untouched"} for name in kept},
+            **{name: {"how": "untouched"} for name in self._kept},
         }
-        losses = [column.compute_ncp() for column in best] + [0.0] * len(kept)
+        losses = [column.compute_ncp() for column in state] + [0.0] * len(self._kept)
         self.ncp_ = float(np.mean(losses))
-        self.column_ncp_ = dict(zip([*names, *kept], losses, strict=True))
-        self.score_ = trial.guard_score(self._replace_columns(table, self.published_))
-        if self.retrain:
-            self._retrain_estimators(X, table, np.asarray(y), trial.guard)
-        return self
+        self.column_ncp_ = dict(zip(self.generalizations_, losses, strict=True))
+
+    def _measure_state(self, rows: _GivenRows, state: list[GeneralizedColumn]) -> float:
+        return measure_agreement(rows.before, self._predict_coarse(rows, publish_state(state)), rows.numeric)
+
+    def _predict_coarse(self, rows: _GivenRows, published: Sequence[Published]) -> NDArray[Any]:
+        """What the estimator predicts for rows once they are generalised."""
+        columns = self._replace_columns(rows.table, published)
+        if not columns:
+            return rows.before
+        return rows.box.predict(rebuild_data(rows.data, rows.table, columns, None))
 
     def transform(self, X: Any) -> Any:  # noqa: N803
         """The rows as coarse as they may be."""
@@ -153,9 +230,8 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         check_is_fitted(self, "generalizations_")
         width = max(len(each.name) for each in self.published_)
         lines = [f"{each.name:<{width}}  {each.text()}" for each in self.published_]
-        return "\n".join(
-            [*lines, f"{self.ncp_:.1%} of the detail is not needed; agreement {self.score_:.3f}"]
-        )
+        lines.append(f"{self.ncp_:.1%} of the detail is not needed; agreement {self.score_:.3f}")
+        return "\n".join([*lines, self.guarantee_.text()])
 
     def plot(self) -> Picture:
         """A picture of how much of each column is still needed."""
@@ -165,6 +241,7 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
     def _check_parameters(self, y: ArrayLike | None) -> None:
         if not 0 < self.target_score <= 1:
             raise RecipeError(f"target_score must be above 0 and at most 1, not {self.target_score}")
+        check_confidence(self.confidence)
         if self.retrain and y is None:
             raise RecipeError("retrain needs the labels: give y to fit")
         if self.retrain and not all(hasattr(self.estimator, name) for name in ("fit", "score", "get_params")):
@@ -188,7 +265,7 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         return {name: after}
 
     def _retrain_estimators(self, data: Any, table: Table, y: NDArray[Any], guard: Ints) -> None:
-        """Scores of two new estimators, on the rows that were held back."""
+        """Scores of two new estimators, on rows that did not train them."""
         rest = np.setdiff1d(np.arange(table.rows), guard)
         less = self._replace_columns(table, self.published_)
         # Both are trained and scored on the same rows, so that only the detail differs.
@@ -207,40 +284,68 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         return tags
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _GivenRows:
+    """Some rows, and what is predicted for them."""
+
+    data: Any
+    table: Table
+    before: NDArray[Any]
+    box: BlackBox
+    numeric: bool
+
+    @property
+    def size(self) -> int:
+        return self.before.size
+
+    @classmethod
+    def from_data(cls, data: Any, table: Table, box: BlackBox) -> _GivenRows:
+        before = box.predict(data)
+        return cls(data, table, before, box, box.predicts_numbers(before))
+
+    def take(self, rows: Ints) -> _GivenRows:
+        origin = self.table.origin
+        if origin.native is not None:
+            origin = replace(origin, native=take_rows(origin.native, rows))
+        table = replace(self.table, frame=self.table.frame[rows], origin=origin)
+        return replace(self, data=take_rows(self.data, rows), table=table, before=self.before[rows])
+
+
+def publish_state(state: Sequence[GeneralizedColumn]) -> list[Published]:
+    """The generalisation of every column, with stand-ins chosen by all rows that placed its cells."""
+    return [
+        column.publish_cells(column.choose_representatives(np.arange(column.column.codes.size)))
+        for column in state
+    ]
+
+
 class _MinimizationSearch:
     """The search: states are lists of generalised columns, judged by what the estimator makes of them."""
 
-    def __init__(self, owner: Minimizer, data: Any, table: Table, columns: Sequence[EncodedColumn]) -> None:
-        self.owner, self.data, self.table = owner, data, table
-        self.columns = columns
-        self.box = BlackBox(owner.estimator)
-        self.before = self.box.predict(data)
-        self.numeric = self.box.predicts_numbers(self.before)
+    def __init__(self, owner: Minimizer, rows: _GivenRows, columns: Sequence[EncodedColumn]) -> None:
+        self.owner, self.data, self.table = owner, rows.data, rows.table
+        self.columns, self.box = columns, rows.box
+        self.before, self.numeric = rows.before, rows.numeric
         # Numbers, or numbers of classes: where first cells are cut, and the order of categories.
         self.guide = (
             self.before.astype(np.float64)
             if self.numeric
             else np.unique(self.before, return_inverse=True)[1].astype(np.int64)
         )
-        order = np.random.default_rng(owner.random_state_).permutation(table.rows)
-        guards = order.size // _GUARD
-        self.guard, rest = np.sort(order[:guards]), order[guards : guards + _MOST]
-        if rest.size < 2:
-            raise RecipeError(f"{table.rows} rows are too few to minimise on: give at least 3")
+        rest = np.arange(min(rows.size, _MOST))
         # Every row is judged by values that were taken from the other half.
         self.halves = np.array_split(rest, 2)
         self.judged = np.concatenate(self.halves[::-1])
-        judged = rebuild_data(data, table, {}, self.judged)
+        judged = rebuild_data(self.data, self.table, {}, self.judged)
         self.uses_probabilities = not self.numeric and self._has_matching_probabilities(judged)
         self.predicted, self.sure = self._ask_model(judged)
 
-    def find_coarsest(self) -> list[GeneralizedColumn]:
-        """Step by step to the coarsest state whose score holds, also on the rows that were kept back."""
+    def find_path(self, target: float, aim: float) -> list[list[GeneralizedColumn]]:
+        """All states on the way to the coarsest one whose score holds, from one that changes nothing."""
         state = [GeneralizedColumn.from_column(column) for column in self.columns]
-        # All states on the way are kept: the rows held back may ask to go some steps back.
         path, lost = [state], 0.0
-        # Of many steps the luckiest are taken, so that new rows agree somewhat less than the score says.
-        aim = self.owner.target_score + _MARGIN * (1 - self.owner.target_score)
+        # Of many steps the luckiest are taken, so that other rows agree somewhat less than the score says.
+        aim = max(aim, target + _MARGIN * (1 - target))
         while steps := list(self._list_steps(state)):
             scores, losses = self._score_steps(state, steps)
             saved = np.array([after.compute_ncp() - state[j].compute_ncp() for j, after in steps])
@@ -254,23 +359,7 @@ class _MinimizationSearch:
             j, after = steps[best]
             state, lost = [*state[:j], after, *state[j + 1 :]], float(losses[best])
             path.append(state)
-        # The first state changes nothing and always holds, so there is an answer.
-        return next(each for each in reversed(path) if self._keeps_target_score(each))
-
-    def guard_score(self, columns: Mapping[str, pl.Series]) -> float:
-        """Agreement on the rows that were kept back."""
-        changed = {name: series.gather(self.guard) for name, series in columns.items()}
-        after = self.box.predict(rebuild_data(self.data, self.table, changed, self.guard))
-        return measure_agreement(self.before[self.guard], after, self.numeric)
-
-    def _keeps_target_score(self, state: list[GeneralizedColumn]) -> bool:
-        """Whether a state keeps the score on the rows kept back, to the nearest row."""
-        every = np.arange(self.table.rows)
-        published = [column.publish_cells(column.choose_representatives(every)) for column in state]
-        columns = self.owner._replace_columns(self.table, published)
-        # Accuracy moves by whole rows: of few rows a target of 0.98 could only be met by all.
-        tolerance = 0.0 if self.numeric else 1 / max(self.guard.size, 1)
-        return not columns or self.guard_score(columns) > self.owner.target_score - tolerance
+        return path
 
     def _list_steps(self, state: list[GeneralizedColumn]) -> Iterator[tuple[int, GeneralizedColumn]]:
         """What one column could become next."""
@@ -328,17 +417,6 @@ class _MinimizationSearch:
         ]
         after = column.column.domain.values.gather(np.concatenate(code))
         return self.owner._expand_column(self.table, column.name, after)
-
-
-def measure_agreement(before: NDArray[Any], after: NDArray[Any], numeric: bool) -> float:
-    """Accuracy or R², with what was predicted before as the truth."""
-    if not numeric:
-        return float(np.mean(before == after))
-    before, after = before.astype(np.float64), after.astype(np.float64)
-    spread = float(((before - before.mean()) ** 2).sum())
-    missed = float(((before - after) ** 2).sum())
-    # R² is not defined for constant predictions: then they agree or they do not.
-    return 1 - missed / spread if spread else float(missed == 0)
 
 
 def _list_coarser_cells(column: GeneralizedColumn, guide: NDArray[Any]) -> Iterator[Ints]:

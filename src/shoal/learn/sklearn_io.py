@@ -38,7 +38,7 @@ def read_data(estimator: Any, data: Any, reset: bool) -> Table:
     """
     if isinstance(data, pl.LazyFrame):
         raise InputError("a lazy frame is not read twice: collect it first")
-    if hasattr(data, "columns") or hasattr(data, "column_names"):
+    if has_names(data):
         table = read_table(
             data, with_index=False
         )  # the index is how rows and targets are matched, no feature
@@ -124,12 +124,26 @@ def rebuild_data(
                 # An array, since pandas would align a series by its index.
                 frame.isetitem(at, frame.iloc[:, at].astype(dtype).array)
         return frame
-    if hasattr(data, "columns") or hasattr(data, "column_names"):
+    if has_names(data):
         return frame
     values = frame.to_numpy()
     kind = np.asarray(data).dtype
     # Generalised values are text, and text beside numbers fits only an array of objects.
     return values.astype(kind) if all(dtype.is_numeric() for dtype in frame.dtypes) else values.astype(object)
+
+
+def has_names(data: Any) -> bool:
+    """Whether data is a frame, whose columns have names."""
+    return hasattr(data, "columns") or hasattr(data, "column_names")
+
+
+def take_rows(data: Any, rows: NDArray[np.int64]) -> Any:
+    """Some rows of data, as the kind of thing that it is."""
+    if hasattr(data, "iloc"):
+        return data.iloc[rows]
+    if hasattr(data, "column_names"):
+        return data.take(rows)
+    return data[rows] if isinstance(data, pl.DataFrame) else np.asarray(data)[rows]
 
 
 def column_names(table: Table, role: str, columns: Columns | None) -> tuple[str, ...]:

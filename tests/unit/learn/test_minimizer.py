@@ -37,6 +37,35 @@ class Rule(BaseEstimator):
         return float(np.mean(self.predict(data) == y))
 
 
+class OnlyPredict:
+    """No estimator of scikit-learn: nothing but predictions, as a service gives them."""
+
+    def predict(self, data):
+        return ["high" if value > 5 else "low" for value in data["x"]]
+
+
+class OnlyProbabilities:
+    """No predictions, only probabilities, with or without the names of classes."""
+
+    def predict_proba(self, data):
+        high = np.clip(np.asarray(data["x"], float) / 11 + 0.01, 0, 1)
+        return np.stack([1 - high, high], axis=1)
+
+
+class Disagreeing(OnlyPredict, OnlyProbabilities):
+    """Predicts something else than its likeliest class, as with a threshold of its own."""
+
+    classes_ = np.array(["high", "low"])
+
+
+class Named(OnlyProbabilities):
+    classes_ = np.array(["low", "high"], object)
+
+
+def call(data):
+    return OnlyPredict().predict(data)
+
+
 def table(rows=120):
     rng = np.random.default_rng(1)
     return pd.DataFrame(
@@ -69,7 +98,7 @@ def by_hand(published, values):
 
 def test_what_is_not_used_is_not_needed():
     rule = Rule().fit(None)
-    minimizer = Minimizer(rule, 1.0).fit(table())
+    minimizer = Minimizer(rule, 1.0, confidence=None).fit(table())
     how = {name: each["how"] for name, each in minimizer.generalizations_.items()}
     assert how == {"x": "ranges", "noise": "suppressed", "word": "suppressed"}
     assert minimizer.generalizations_["x"]["ends"] == [5.0]
@@ -98,11 +127,90 @@ def test_missing_numbers_take_no_part_in_the_width():
     assert cells.compute_ncp() == pytest.approx((0 + 0.5 + 0.5 + 0.5) / 4)
 
 
-@pytest.mark.parametrize("target", [0.8, 0.9, 1.0])
-def test_the_target_holds_on_rows_that_were_kept_back(target):
+@pytest.mark.parametrize("target", [0.8, 0.9])
+def test_a_target_is_claimed_by_a_bound_on_rows_that_took_part_in_nothing(target):
     minimizer = Minimizer(TREE, target).fit(IRIS)
-    assert minimizer.score_ > target - 1 / (len(IRIS) // 4)
-    assert 0 <= minimizer.ncp_ <= 1
+    claim = minimizer.guarantee_
+    assert claim.claimed
+    assert minimizer.score_ == claim.score >= claim.bound >= target
+    assert 0 < minimizer.ncp_ <= 1
+    assert "kept on unseen rows with a confidence of 95%" in minimizer.describe()
+
+
+class Recorder(OnlyPredict):
+    """Remembers the rows that it was asked about."""
+
+    def __init__(self):
+        self.asked = []
+
+    def predict(self, data):
+        self.asked.append(data)
+        return super().predict(data)
+
+
+def test_guard_rows_take_part_in_nothing():
+    data = table(400).assign(row=np.arange(400))
+    found = Minimizer(OnlyPredict(), 0.9, keep=["row"]).fit(data)
+    recorder = Recorder()
+    Minimizer(recorder, 0.9, keep=["row"]).fit(data)
+    asked = [set(each["row"]) for each in recorder.asked]
+    guard = asked[-1]
+    assert len(guard) == found.guarantee_.rows
+    # After the rows as they are, guards are asked about once, in the end.
+    assert asked[0] == set(range(400))
+    assert all(guard.isdisjoint(each) for each in asked[1:-1])
+    # Other cuts, orders or stand-ins would show that these values were looked at.
+    strange = data.copy()
+    inside = strange["row"].isin(guard)
+    strange.loc[inside, "x"] = np.where(strange.loc[inside, "x"] > 5, 900, -900)
+    strange.loc[inside, "word"] = "never seen"
+    again = Minimizer(OnlyPredict(), 0.9, keep=["row"]).fit(strange)
+    assert again.generalizations_ == found.generalizations_
+    assert again.ncp_ == found.ncp_
+
+
+def test_a_result_that_fails_the_test_is_not_returned():
+    data = table(400).assign(row=np.arange(400))
+    recorder = Recorder()
+    Minimizer(recorder, 0.9, keep=["row"]).fit(data)
+    guard = set(recorder.asked[-1]["row"])
+
+    class Elsewhere(OnlyPredict):
+        """Uses another column for the rows of the guard, so that no other row can tell."""
+
+        def predict(self, rows):
+            usual = np.array(super().predict(rows))
+            return np.where(rows["row"].isin(guard), np.where(rows["noise"] > 0, "a", "b"), usual)
+
+    minimizer = Minimizer(Elsewhere(), 0.9, keep=["row"]).fit(data)
+    claim = minimizer.guarantee_
+    assert not claim.claimed
+    assert claim.bound <= claim.score < 0.9
+    assert claim.needed_rows is None
+    assert {each["how"] for each in minimizer.generalizations_.values()} == {"untouched"}
+    assert (minimizer.ncp_, minimizer.score_) == (0, 1)
+    assert minimizer.transform(data).equals(data)
+    assert "the target 0.9 is not claimed: on" in minimizer.describe()
+
+
+def test_too_few_rows_for_a_claim_say_how_many_it_needs():
+    rule = Rule().fit(None)
+    few = Minimizer(rule, 0.98).fit(table(297))
+    assert not few.guarantee_
+    assert few.guarantee_.needed_rows == 298  # 149 rows without a miss, and as many to search with
+    assert few.ncp_ == 0
+    enough = Minimizer(rule, 0.98).fit(table(298))
+    assert enough.guarantee_.rows == 149
+    assert enough.guarantee_
+    never = Minimizer(rule, 1.0).fit(table())
+    assert "no number of rows can show" in never.guarantee_.text()
+
+
+def test_without_a_confidence_nothing_is_claimed():
+    minimizer = Minimizer(Rule().fit(None), 0.98, confidence=None).fit(table())
+    assert minimizer.ncp_ > 0.8
+    assert not minimizer.guarantee_
+    assert "no confidence was asked for" in minimizer.describe()
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
@@ -140,7 +248,7 @@ def test_one_hot_columns_go_together_and_hierarchies_by_their_nodes():
     y = np.isin(town, ["rome", "milan"]).astype(int)
     estimator = named_estimator("decision-tree", False, 0).fit(frame, y)
     trees = {"town": Hierarchy.from_tree({"north": ["oslo", "bergen"], "south": ["rome", "milan"]})}
-    minimizer = Minimizer(estimator, 1.0, hierarchies=trees).fit(frame)
+    minimizer = Minimizer(estimator, 1.0, confidence=None, hierarchies=trees).fit(frame)
     after = minimizer.transform(frame)
     assert (after[["k_a", "k_b", "k_c"]].sum(axis=1) == 1).all()
     assert after[["k_a", "k_b", "k_c"]].drop_duplicates().shape[0] == 1
@@ -167,35 +275,6 @@ def test_a_regressor_is_judged_by_r_squared():
     assert minimizer.agreement(rng.normal(size=(300, 3))) >= 0.75
 
 
-class OnlyPredict:
-    """No estimator of scikit-learn: nothing but predictions, as a service gives them."""
-
-    def predict(self, data):
-        return ["high" if value > 5 else "low" for value in data["x"]]
-
-
-class OnlyProbabilities:
-    """No predictions, only probabilities, with or without the names of classes."""
-
-    def predict_proba(self, data):
-        high = np.clip(np.asarray(data["x"], float) / 11 + 0.01, 0, 1)
-        return np.stack([1 - high, high], axis=1)
-
-
-class Disagreeing(OnlyPredict, OnlyProbabilities):
-    """Predicts something else than its likeliest class, as with a threshold of its own."""
-
-    classes_ = np.array(["high", "low"])
-
-
-class Named(OnlyProbabilities):
-    classes_ = np.array(["low", "high"], object)
-
-
-def call(data):
-    return OnlyPredict().predict(data)
-
-
 @pytest.mark.parametrize(
     "model", [OnlyPredict(), OnlyProbabilities(), Named(), Disagreeing(), call, Rule().fit(None)]
 )
@@ -210,13 +289,14 @@ def test_any_black_box_is_asked(model, kind):
 
 
 def test_a_function_may_predict_numbers():
-    minimizer = Minimizer(lambda data: 2.5 * np.asarray(data["x"]), 0.9).fit(table())
+    minimizer = Minimizer(lambda data: 2.5 * np.asarray(data["x"]), 0.9).fit(table(400))
     how = {name: each["how"] for name, each in minimizer.generalizations_.items()}
     assert how == {"x": "ranges", "noise": "suppressed", "word": "suppressed"}
     # Labels of a classifier are classes, even if they are floats.
     labels = DecisionTreeClassifier(random_state=0).fit(IRIS, KIND.astype(float))
-    share = Minimizer(labels, 0.9).fit(IRIS).score_ * (len(IRIS) // 4)
-    assert share == pytest.approx(round(share))
+    found = Minimizer(labels, 0.9, confidence=None).fit(IRIS)
+    agreed = found.score_ * found.guarantee_.rows
+    assert agreed == pytest.approx(round(agreed))
 
 
 @pytest.mark.parametrize(
@@ -265,6 +345,7 @@ def test_the_conventions_of_scikit_learn():
         ({"keep": ["nope"]}, RecipeError, "unknown column 'nope'"),
         ({"retrain": True}, RecipeError, "give y to fit"),
         ({"estimator": DecisionTreeClassifier}, RecipeError, "not the class DecisionTreeClassifier"),
+        ({"confidence": 95}, RecipeError, "confidence must be between 0 and 1"),
         ({"random_state": -1}, RecipeError, "random_state must be a whole number from 0 on"),
     ],
 )
