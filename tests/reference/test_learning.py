@@ -206,7 +206,7 @@ def test_minimizing_adult(adult):
 
 
 def test_a_claimed_target_is_kept_on_rows_that_were_used_nowhere():
-    """On breast cancer and diabetes, three targets and four seeds; where nothing is claimed nothing changes."""
+    """On two data sets, with three targets and four seeds; where nothing is claimed nothing changes."""
     sick = load_breast_cancer(return_X_y=True, as_frame=True)
     sugar = load_diabetes(return_X_y=True, as_frame=True)
     claimed = missed = 0
