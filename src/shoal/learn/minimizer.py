@@ -1,4 +1,4 @@
-"""Minimizer: the coarsest data that an estimator still works on."""
+"""Minimizer: how coarse data may be for an estimator to predict nearly as before."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _FREE = 1e-3  # a step that loses nothing is judged as if it lost this
 
 
 class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # type: ignore[misc]
-    """The coarsest generalisation of each column on which an estimator predicts nearly as before.
+    """Makes columns coarser as long as an estimator predicts nearly as before, and tests that.
 
     Columns are suppressed and their cells merged, step by step, always where most detail goes for the least
     score. Some rows place the cells and choose the values that stand for them, others say where to stop. The
