@@ -67,17 +67,31 @@ def test_a_search_without_any_result_ends_with_3(shoal, survey):
 def test_minimize_says_what_is_needed_and_writes_it(shoal, survey, tmp_path):
     out = tmp_path / "less.csv"
     settings = ["--target", "sex", "--identifier", "id", "--estimator", "decision-tree"]
-    done = shoal("minimize", survey, *settings, "--target-score", "0.9", "-o", out)
+    done = shoal("minimize", survey, *settings, "--target-score", "0.8", "-o", out)
     assert done.code == 0
+    assert "the target 0.8 is kept on unseen rows with a confidence of 95%" in " ".join(done.out.split())
     assert "town     not needed" in done.out
     lines = out.read_text().splitlines()
     assert lines[0] == "age,height,town,illness,sex,day"
     assert len(lines) == 161
     assert len({line.split(",")[2] for line in lines[1:]}) == 1
-    found = json.loads(shoal("minimize", survey, *settings, "--json", "--keep", "town", "--quiet").out)
+    settings += ["--json", "--keep", "town", "--quiet", "--target-score"]
+    found = json.loads(shoal("minimize", survey, *settings, "0.8").out)
     assert found["columns"]["town"]["how"] == "untouched"
-    assert 0 <= found["ncp"] <= 1
-    assert found["unseen_rows"] == 39
+    assert 0 < found["ncp"] <= 1
+    assert found["guarantee"]["claimed"]
+    assert found["unseen_rows"] == found["guarantee"]["rows"] == 22
+    # 149 rows without a miss would be needed, and there are 78.
+    found = json.loads(shoal("minimize", survey, *settings, "0.98").out)
+    assert (found["ncp"], found["guarantee"]["claimed"]) == (0, False)
+    assert found["guarantee"]["needed_rows"] == 298
+
+
+def test_search_by_the_protocol_that_minimises(shoal, survey):
+    settings = [*SEARCH, "-k", "4", "--l", "2..3", "--json", "--quiet"]
+    done = shoal("search", survey, *settings, "--protocol", "minimize", "--agreement", "0.9")
+    assert [each["status"] for each in json.loads(done.out)["results"]] == ["done", "done"]
+    assert "it needs protocol='minimize'" in shoal.fails(2, "search", survey, *settings, "--agreement", "0.9")
 
 
 @pytest.mark.parametrize(
@@ -105,6 +119,7 @@ def test_search_refuses_in_one_paragraph(shoal, survey, arguments, message):
     [
         (["--target", "sex", "--keep", "nope"], "unknown column 'nope'"),
         (["--target", "sex", "--target-score", "2"], "target_score must be above 0 and at most 1, not 2"),
+        (["--target", "sex", "--confidence", "95"], "confidence must be between 0 and 1"),
         (["--target", "sex", "-o", "survey.csv"], "is an input of this run"),
     ],
 )

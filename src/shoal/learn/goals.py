@@ -13,4 +13,4 @@ def learning_goal(k: int | None, l: int | None, models: Sequence[Model | str] = 
     """The goal of k, l and further models; l above k is refused, since k rows do not have l values."""
     if k is not None and l is not None and l > k:
         raise RecipeError(f"l = {l} is above k = {k}: a class of {k} rows has at most {k} values; raise k")
-    return build_goal(k, None if l == 1 else l, models)
+    return build_goal(k, l, models)

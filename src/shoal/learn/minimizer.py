@@ -1,29 +1,41 @@
-"""Minimizer: the coarsest data that an estimator still works on."""
+"""Minimizer: how coarse data may be for an estimator to predict nearly as before."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, clone, is_regressor
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from shoal.codespace.encoding import EncodedColumn, encode_column
 from shoal.engines.api import known_columns
 from shoal.errors import RecipeError
+from shoal.learn.blackbox import BlackBox, KeepsFittedModel
 from shoal.learn.generalization import GeneralizedColumn, Published
+from shoal.learn.guarantees import (
+    Guarantee,
+    GuardPlan,
+    check_confidence,
+    judge_candidate,
+    measure_agreement,
+    plan_guard,
+)
 from shoal.learn.pictures import draw_needed
 from shoal.learn.sklearn_io import (
     Columns,
+    choose_seed,
     collapse_one_hot,
     column_names,
     one_hot_groups,
     read_data,
     rebuild_data,
+    take_rows,
 )
 from shoal.report.pictures import Picture
 from shoal.table import ColumnType, Table
@@ -31,35 +43,43 @@ from shoal.table.frames import use_safe_name
 
 Ints = NDArray[np.int64]
 
-_GUARD = 4  # one row in so many is held back for the final check
+_TESTED = 4  # one row in so many scores estimators that were trained anew
+_STOP = 3  # one of so many rows that are no guards chooses where to stop
 _MOST = 1000  # rows on which steps are compared
 _CELLS = 8  # ranges that a column of numbers begins with
 _MARGIN = 0.25  # how much nearer to full agreement the search stays than it is asked to
 _FREE = 1e-3  # a step that loses nothing is judged as if it lost this
 
 
-class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """The coarsest generalisation of each column on which an estimator predicts nearly as before.
+class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # type: ignore[misc]
+    """Makes columns coarser as long as an estimator predicts nearly as before, and tests that.
 
     Columns are suppressed and their cells merged, step by step, always where most detail goes for the least
-    score, as long as the predictions agree with those on the data as it is to the degree of
-    ``target_score``. Every step is judged on rows that its values were not taken from. The result is
-    checked on rows that the search never saw.
+    score. Some rows place the cells and choose the values that stand for them, others say where to stop. The
+    rest, the guard set, takes part in nothing. On it the result is tested once: the target is claimed if a
+    one-sided confidence bound of the agreement reaches it. Otherwise columns stay as they are, and
+    `guarantee_` says why.
 
     Parameters
     ----------
-    estimator : fitted estimator
-        Anything with `predict`.
+    estimator : fitted estimator, or any other model
+        An object with `predict` or `predict_proba`, or a function that takes rows and returns a prediction
+        for each. It is asked and never trained, and clones of the minimizer keep it. Where it does not say
+        what it is, predictions that are floats are numbers and others are classes.
     target_score : float
         Agreement to keep, relative to the estimator's own predictions: accuracy for classes, R² for numbers.
+    confidence : float or None
+        How sure the claim is to be that unseen rows keep the target. It bounds accuracy by Clopper and
+        Pearson, and R² by a bootstrap, which is approximate. With None nothing is tested or claimed, and the
+        target is one for the rows at hand.
     keep : list of columns
         Columns to leave alone.
     one_hot, hierarchies, types
         As in `TreeAnonymizer`. Values with a hierarchy are merged to its nodes.
     retrain : bool
         Whether to train the estimator anew on the generalised data, and report that score too; needs ``y``.
-    random_state : int
-        Draws the rows that are held back for the final check.
+    random_state : int, RandomState or None
+        Draws the parts of the rows. `random_state_` is the seed that was used.
 
     Attributes
     ----------
@@ -71,7 +91,10 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
     ncp_ : float
         Detail given up, from 0 to 1; a suppressed column gives up all of its own.
     score_ : float
-        Agreement on the rows that the search never saw.
+        Agreement of the result on the guard set; 1 where columns stay as they are.
+    guarantee_ : Guarantee
+        Whether the target is claimed (``claimed``), the ``bound`` and the ``rows`` that it rests on; else the
+        ``reason``, and ``needed_rows`` where more rows could show the target.
     retrained_score_, raw_score_ : float
         With ``retrain``: the score of a new estimator on generalised rows, and of one on rows as they are.
 
@@ -86,15 +109,17 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
         estimator: Any = None,
         target_score: float = 0.98,
         *,
+        confidence: float | None = 0.95,
         keep: Columns = (),
         one_hot: Sequence[Columns] | None = None,
         hierarchies: Any = None,
         types: Mapping[str, ColumnType] | None = None,
         retrain: bool = False,
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.estimator = estimator
         self.target_score = target_score
+        self.confidence = confidence
         self.keep = keep
         self.one_hot = one_hot
         self.hierarchies = hierarchies
@@ -105,31 +130,88 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
     def fit(self, X: Any, y: ArrayLike | None = None) -> Minimizer:  # noqa: N803
         """Find the generalisation; ``y`` is needed for ``retrain`` only."""
         self._check_parameters(y)
+        self.random_state_ = choose_seed(self.random_state)
         table = read_data(self, X, reset=True)
+        if table.rows < 3:
+            raise RecipeError(f"{table.rows} rows are too few to minimise on: give at least 3")
+        if self.one_hot is not None:
+            one_hot_groups(table, (), self.one_hot)  # wrong ones are refused, whichever rows show it
+        rows = _GivenRows.from_data(X, table, BlackBox(self.estimator))
+        plan = plan_guard(table.rows, self.target_score, self.confidence, rows.numeric)
+        order = np.random.default_rng(self.random_state_).permutation(table.rows)
+        guard, rest = rows.take(order[: plan.rows]), order[plan.rows :]
+        stopping = min(rest.size // _STOP, _MOST)
+        stop, search = rows.take(rest[:stopping]), rows.take(rest[stopping:])
+        columns = self._encode_columns(search.table)
+        best = finest = [GeneralizedColumn.from_column(column) for column in columns]
+        # Without rows to test a result on there is no use in a search for one.
+        if plan.rows:
+            best = self._find_generalization(search, stop, columns, plan.aim)
+        self.guarantee_ = self._test_once(guard, best, plan)
+        if self.confidence is not None and not self.guarantee_.claimed:
+            best = finest  # what was not shown is not done
+        self._set_fitted_attributes(best)
+        # What changes nothing agrees, also where there are no guards to count.
+        self.score_ = 1.0 if best is finest else float(self.guarantee_.score or 0.0)
+        if self.retrain:
+            self._retrain_estimators(X, table, np.asarray(y), np.sort(order[: table.rows // _TESTED]))
+        return self
+
+    def _encode_columns(self, table: Table) -> list[EncodedColumn]:
+        """The columns that may be generalised, with one-hot groups as one."""
         kept = column_names(table, "keep", self.keep)
-        free = [name for name in table.names if name not in kept]
-        self._groups = one_hot_groups(table, free, self.one_hot)
+        self._groups = one_hot_groups(table, [n for n in table.names if n not in kept], self.one_hot)
+        self._kept = kept
         whole = collapse_one_hot(table, self._groups)
         names = [name for name in whole.names if name not in kept]
         known = known_columns(names, self.hierarchies, self.types)
-        columns = [encode_column(whole.column(name), known[name]) for name in names]
-        trial = _MinimizationSearch(self, X, table, columns)
-        best = trial.find_coarsest()
-        every = np.arange(table.rows)
-        # The search took representatives from halves of few rows. In the end all rows choose them,
-        # which is steadier; score_ is measured with these.
-        self.published_ = [column.publish_cells(column.choose_representatives(every)) for column in best]
+        return [encode_column(whole.column(name), known[name]) for name in names]
+
+    def _find_generalization(
+        self, search: _GivenRows, stop: _GivenRows, columns: Sequence[EncodedColumn], aim: float
+    ) -> list[GeneralizedColumn]:
+        """Of all states on the way, the coarsest that keeps the aim on rows which placed no cell."""
+        path = _MinimizationSearch(self, search, columns).find_path(self.target_score, aim)
+        if self.confidence is None and not stop.numeric:
+            # To the nearest row: of few rows a target of 0.98 could only be met by all.
+            aim -= 1 / (stop.size + 1)
+        # The first state changes nothing and always holds, so there is an answer.
+        return next(
+            state for state in reversed(path) if stop.size == 0 or self._measure_state(stop, state) >= aim
+        )
+
+    def _test_once(self, guard: _GivenRows, state: list[GeneralizedColumn], plan: GuardPlan) -> Guarantee:
+        """What the guard set shows of a result; it is asked about this one alone."""
+        if self.confidence is None:
+            score = self._measure_state(guard, state)
+            told = "no confidence was asked for"
+            return Guarantee(False, self.target_score, None, guard.size, score, reason=told)
+        if not plan.rows:
+            return plan.refuse_claim(self.target_score, self.confidence)
+        after = self._predict_coarse(guard, publish_state(state))
+        return judge_candidate(
+            guard.before, after, guard.numeric, self.target_score, self.confidence, self.random_state_
+        )
+
+    def _set_fitted_attributes(self, state: list[GeneralizedColumn]) -> None:
+        self.published_ = publish_state(state)
         self.generalizations_ = {
             **{each.name: each.to_dict() for each in self.published_},
-            **{name: {"how": "untouched"} for name in kept},
+            **{name: {"how": "untouched"} for name in self._kept},
         }
-        losses = [column.compute_ncp() for column in best] + [0.0] * len(kept)
+        losses = [column.compute_ncp() for column in state] + [0.0] * len(self._kept)
         self.ncp_ = float(np.mean(losses))
-        self.column_ncp_ = dict(zip([*names, *kept], losses, strict=True))
-        self.score_ = trial.guard_score(self._replace_columns(table, self.published_))
-        if self.retrain:
-            self._retrain_estimators(X, table, np.asarray(y), trial.guard)
-        return self
+        self.column_ncp_ = dict(zip(self.generalizations_, losses, strict=True))
+
+    def _measure_state(self, rows: _GivenRows, state: list[GeneralizedColumn]) -> float:
+        return measure_agreement(rows.before, self._predict_coarse(rows, publish_state(state)), rows.numeric)
+
+    def _predict_coarse(self, rows: _GivenRows, published: Sequence[Published]) -> NDArray[Any]:
+        """What the estimator predicts for rows once they are generalised."""
+        columns = self._replace_columns(rows.table, published)
+        if not columns:
+            return rows.before
+        return rows.box.predict(rebuild_data(rows.data, rows.table, columns, None))
 
     def transform(self, X: Any) -> Any:  # noqa: N803
         """The rows as coarse as they may be."""
@@ -139,17 +221,17 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
 
     def agreement(self, X: Any) -> float:  # noqa: N803
         """How far predictions on rows as coarse as they may be agree with those on the rows as they are."""
-        before, after = (np.asarray(self.estimator.predict(rows)) for rows in (X, self.transform(X)))
-        return measure_agreement(before, after, is_regressor(self.estimator) or before.dtype.kind == "f")
+        box = BlackBox(self.estimator)
+        before, after = (box.predict(rows) for rows in (X, self.transform(X)))
+        return measure_agreement(before, after, box.predicts_numbers(before))
 
     def describe(self) -> str:
         """What a caller still has to collect, column by column."""
         check_is_fitted(self, "generalizations_")
         width = max(len(each.name) for each in self.published_)
         lines = [f"{each.name:<{width}}  {each.text()}" for each in self.published_]
-        return "\n".join(
-            [*lines, f"{self.ncp_:.1%} of the detail is not needed; agreement {self.score_:.3f}"]
-        )
+        lines.append(f"{self.ncp_:.1%} of the detail is not needed; agreement {self.score_:.3f}")
+        return "\n".join([*lines, self.guarantee_.text()])
 
     def plot(self) -> Picture:
         """A picture of how much of each column is still needed."""
@@ -157,15 +239,13 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
         return draw_needed(self.column_ncp_)
 
     def _check_parameters(self, y: ArrayLike | None) -> None:
-        if self.estimator is None or not hasattr(self.estimator, "predict"):
-            raise RecipeError("estimator must be a fitted estimator, something with a method predict")
-        # Anything else with predict() has no convention that says whether it is fitted.
-        if isinstance(self.estimator, BaseEstimator):
-            check_is_fitted(self.estimator)
         if not 0 < self.target_score <= 1:
             raise RecipeError(f"target_score must be above 0 and at most 1, not {self.target_score}")
+        check_confidence(self.confidence)
         if self.retrain and y is None:
             raise RecipeError("retrain needs the labels: give y to fit")
+        if self.retrain and not all(hasattr(self.estimator, name) for name in ("fit", "score", "get_params")):
+            raise RecipeError("retrain needs an estimator of scikit-learn, which can be trained and scored")
 
     def _replace_columns(self, table: Table, published: Sequence[Published]) -> dict[str, pl.Series]:
         """The columns that are replaced, one-hot ones as the table has them."""
@@ -185,7 +265,7 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
         return {name: after}
 
     def _retrain_estimators(self, data: Any, table: Table, y: NDArray[Any], guard: Ints) -> None:
-        """Scores of two new estimators, on the rows that were held back."""
+        """Scores of two new estimators, on rows that did not train them."""
         rest = np.setdiff1d(np.arange(table.rows), guard)
         less = self._replace_columns(table, self.published_)
         # Both are trained and scored on the same rows, so that only the detail differs.
@@ -204,31 +284,68 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
         return tags
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _GivenRows:
+    """Some rows, and what is predicted for them."""
+
+    data: Any
+    table: Table
+    before: NDArray[Any]
+    box: BlackBox
+    numeric: bool
+
+    @property
+    def size(self) -> int:
+        return self.before.size
+
+    @classmethod
+    def from_data(cls, data: Any, table: Table, box: BlackBox) -> _GivenRows:
+        before = box.predict(data)
+        return cls(data, table, before, box, box.predicts_numbers(before))
+
+    def take(self, rows: Ints) -> _GivenRows:
+        origin = self.table.origin
+        if origin.native is not None:
+            origin = replace(origin, native=take_rows(origin.native, rows))
+        table = replace(self.table, frame=self.table.frame[rows], origin=origin)
+        return replace(self, data=take_rows(self.data, rows), table=table, before=self.before[rows])
+
+
+def publish_state(state: Sequence[GeneralizedColumn]) -> list[Published]:
+    """The generalisation of every column, with stand-ins chosen by all rows that placed its cells."""
+    return [
+        column.publish_cells(column.choose_representatives(np.arange(column.column.codes.size)))
+        for column in state
+    ]
+
+
 class _MinimizationSearch:
     """The search: states are lists of generalised columns, judged by what the estimator makes of them."""
 
-    def __init__(self, owner: Minimizer, data: Any, table: Table, columns: Sequence[EncodedColumn]) -> None:
-        self.owner, self.data, self.table = owner, data, table
-        self.columns = columns
-        self.before = np.asarray(owner.estimator.predict(data))
-        self.numeric = is_regressor(owner.estimator) or self.before.dtype.kind == "f"
-        order = np.random.default_rng(owner.random_state).permutation(table.rows)
-        guards = order.size // _GUARD
-        self.guard, rest = np.sort(order[:guards]), order[guards : guards + _MOST]
-        if rest.size < 2:
-            raise RecipeError(f"{table.rows} rows are too few to minimise on: give at least 3")
+    def __init__(self, owner: Minimizer, rows: _GivenRows, columns: Sequence[EncodedColumn]) -> None:
+        self.owner, self.data, self.table = owner, rows.data, rows.table
+        self.columns, self.box = columns, rows.box
+        self.before, self.numeric = rows.before, rows.numeric
+        # Numbers, or numbers of classes: where first cells are cut, and the order of categories.
+        self.guide = (
+            self.before.astype(np.float64)
+            if self.numeric
+            else np.unique(self.before, return_inverse=True)[1].astype(np.int64)
+        )
+        rest = np.arange(min(rows.size, _MOST))
         # Every row is judged by values that were taken from the other half.
         self.halves = np.array_split(rest, 2)
         self.judged = np.concatenate(self.halves[::-1])
-        self.sure = self._predict_confidence(rebuild_data(data, table, {}, self.judged))
+        judged = rebuild_data(self.data, self.table, {}, self.judged)
+        self.uses_probabilities = not self.numeric and self._has_matching_probabilities(judged)
+        self.predicted, self.sure = self._ask_model(judged)
 
-    def find_coarsest(self) -> list[GeneralizedColumn]:
-        """Step by step to the coarsest state whose score holds, also on the rows that were kept back."""
+    def find_path(self, target: float, aim: float) -> list[list[GeneralizedColumn]]:
+        """All states on the way to the coarsest one whose score holds, from one that changes nothing."""
         state = [GeneralizedColumn.from_column(column) for column in self.columns]
-        # All states on the way are kept: the rows held back may ask to go some steps back.
         path, lost = [state], 0.0
-        # Of many steps the luckiest are taken, so that new rows agree somewhat less than the score says.
-        aim = self.owner.target_score + _MARGIN * (1 - self.owner.target_score)
+        # Of many steps the luckiest are taken, so that other rows agree somewhat less than the score says.
+        aim = max(aim, target + _MARGIN * (1 - target))
         while steps := list(self._list_steps(state)):
             scores, losses = self._score_steps(state, steps)
             saved = np.array([after.compute_ncp() - state[j].compute_ncp() for j, after in steps])
@@ -242,28 +359,12 @@ class _MinimizationSearch:
             j, after = steps[best]
             state, lost = [*state[:j], after, *state[j + 1 :]], float(losses[best])
             path.append(state)
-        # The first state changes nothing and always holds, so there is an answer.
-        return next(each for each in reversed(path) if self._keeps_target_score(each))
-
-    def guard_score(self, columns: Mapping[str, pl.Series]) -> float:
-        """Agreement on the rows that were kept back."""
-        changed = {name: series.gather(self.guard) for name, series in columns.items()}
-        after = self.owner.estimator.predict(rebuild_data(self.data, self.table, changed, self.guard))
-        return measure_agreement(self.before[self.guard], np.asarray(after), self.numeric)
-
-    def _keeps_target_score(self, state: list[GeneralizedColumn]) -> bool:
-        """Whether a state keeps the score on the rows kept back, to the nearest row."""
-        every = np.arange(self.table.rows)
-        published = [column.publish_cells(column.choose_representatives(every)) for column in state]
-        columns = self.owner._replace_columns(self.table, published)
-        # Accuracy moves by whole rows: of few rows a target of 0.98 could only be met by all.
-        tolerance = 0.0 if self.numeric else 1 / max(self.guard.size, 1)
-        return not columns or self.guard_score(columns) > self.owner.target_score - tolerance
+        return path
 
     def _list_steps(self, state: list[GeneralizedColumn]) -> Iterator[tuple[int, GeneralizedColumn]]:
         """What one column could become next."""
         for j, column in enumerate(state):
-            for cell_of in _list_coarser_cells(column, self.before):
+            for cell_of in _list_coarser_cells(column, self.guide):
                 yield j, column.with_cells(cell_of)
 
     def _score_steps(
@@ -282,29 +383,31 @@ class _MinimizationSearch:
         # its work on a thousand rows.
         columns = {name: pl.concat([each.get(name, old) for each in changed]) for name, old in now.items()}
         many = np.tile(self.judged, len(steps))
-        sure = self._predict_confidence(rebuild_data(self.data, self.table, columns, many))
-        parts = np.array_split(sure, len(steps))
+        after, sure = self._ask_model(rebuild_data(self.data, self.table, columns, many))
         same = [
-            measure_agreement(self._choose_prediction(self.sure), self._choose_prediction(part), self.numeric)
-            for part in parts
+            measure_agreement(self.predicted, part, self.numeric)
+            for part in np.array_split(after, len(steps))
         ]
-        moved = [float(np.abs(part - self.sure).mean()) for part in parts]
+        moved = [float(np.abs(part - self.sure).mean()) for part in np.array_split(sure, len(steps))]
         # R² is smooth already; probabilities are not needed there, and do not exist.
         return np.array(same), 1 - np.array(same) if self.numeric else np.array(moved)
 
-    def _predict_confidence(self, data: Any) -> NDArray[np.float64]:
-        """[rows, classes] what the estimator makes of rows: probabilities where it has them."""
-        if not self.numeric and hasattr(self.owner.estimator, "predict_proba"):
-            return np.asarray(self.owner.estimator.predict_proba(data), np.float64)
-        after = np.asarray(self.owner.estimator.predict(data))
-        if self.numeric:
-            return after.astype(np.float64)[:, None]
-        # Certain of one class, in the shape of probabilities.
-        return np.asarray(after[:, None] == np.unique(self.before), np.float64)
+    def _has_matching_probabilities(self, judged: Any) -> bool:
+        """Whether the likeliest class is what the model predicts, so that one call tells both."""
+        found = self.box.predict_probabilities(judged)
+        return found is not None and np.array_equal(self.box.name_likeliest(found), self.before[self.judged])
 
-    def _choose_prediction(self, sure: NDArray[np.float64]) -> NDArray[Any]:
-        """The number, or the class, that it would predict."""
-        return np.asarray(sure[:, 0] if self.numeric else sure.argmax(axis=1))
+    def _ask_model(self, data: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """[rows] what is predicted, and [rows, classes] how sure the model is, where it says so."""
+        if self.uses_probabilities:
+            sure = self.box.predict_probabilities(data)
+            assert sure is not None
+            return self.box.name_likeliest(sure), sure
+        after = self.box.predict(data)
+        if self.numeric:
+            return after, after.astype(np.float64)[:, None]
+        # Certain of one class, in the shape of probabilities.
+        return after, np.asarray(after[:, None] == np.unique(self.before), np.float64)
 
     def _replace_judged_values(self, column: GeneralizedColumn) -> dict[str, pl.Series]:
         """A column of the rows that are judged, with values taken from the other half of the rows."""
@@ -316,17 +419,7 @@ class _MinimizationSearch:
         return self.owner._expand_column(self.table, column.name, after)
 
 
-def measure_agreement(before: NDArray[Any], after: NDArray[Any], numeric: bool) -> float:
-    """Accuracy or R², with what was predicted before as the truth."""
-    if not numeric:
-        return float(np.mean(before == after))
-    spread = float(((before - before.mean()) ** 2).sum())
-    missed = float(((before - after) ** 2).sum())
-    # R² is not defined for constant predictions: then they agree or they do not.
-    return 1 - missed / spread if spread else float(missed == 0)
-
-
-def _list_coarser_cells(column: GeneralizedColumn, before: NDArray[Any]) -> Iterator[Ints]:
+def _list_coarser_cells(column: GeneralizedColumn, guide: NDArray[Any]) -> Iterator[Ints]:
     """Cells of the next steps: everything together, a first division, or two neighbours merged."""
     domain = column.column.domain
     if column.touched and column.cells == 1:
@@ -340,12 +433,12 @@ def _list_coarser_cells(column: GeneralizedColumn, before: NDArray[Any]) -> Iter
     # Numbers that are still as they were are cut into a few ranges first: to merge a thousand of
     # them in pairs would take as many steps.
     elif not domain.has_ranges or column.touched:
-        yield from _merge_neighbours(column, before)
+        yield from _merge_neighbours(column, guide)
     elif domain.size > 2:
-        yield _choose_first_cells(column.column, before)
+        yield _choose_first_cells(column.column, guide)
 
 
-def _merge_neighbours(column: GeneralizedColumn, before: NDArray[Any]) -> Iterator[Ints]:
+def _merge_neighbours(column: GeneralizedColumn, guide: NDArray[Any]) -> Iterator[Ints]:
     """Every two cells that lie next to each other: on a line, or by what is predicted for them."""
     cells = column.cells
     order = np.arange(cells)
@@ -354,23 +447,22 @@ def _merge_neighbours(column: GeneralizedColumn, before: NDArray[Any]) -> Iterat
     if not column.column.domain.has_ranges:
         # Categories have no neighbours by themselves. In the order of their mean prediction, those
         # for which the estimator says the same lie side by side.
-        number = np.unique(before, return_inverse=True)[1] if before.dtype.kind != "f" else before
         of_row = column.cell_of[column.column.codes]
         rows = np.maximum(np.bincount(of_row, minlength=cells), 1)
-        order = np.argsort(np.bincount(of_row, number, cells) / rows, kind="stable")
+        order = np.argsort(np.bincount(of_row, guide, cells) / rows, kind="stable")
     for a, b in zip(order[first:-1], order[first + 1 :], strict=True):
         yield np.where(column.cell_of == b, a, column.cell_of)
 
 
-def _choose_first_cells(column: EncodedColumn, before: NDArray[Any]) -> Ints:
+def _choose_first_cells(column: EncodedColumn, guide: NDArray[Any]) -> Ints:
     """The cells of a column by itself: where a small tree that predicts the predictions would cut it."""
-    numeric = before.dtype.kind == "f"
+    numeric = guide.dtype.kind == "f"
     # At least 2 % of the rows in each range, so that no cut follows a few predictions.
     tree = (DecisionTreeRegressor if numeric else DecisionTreeClassifier)(
-        max_leaf_nodes=_CELLS, min_samples_leaf=max(1, before.size // 50), random_state=0
+        max_leaf_nodes=_CELLS, min_samples_leaf=max(1, guide.size // 50), random_state=0
     )
     codes = column.codes.astype(np.float64)[:, None]
-    cuts = tree.fit(codes, before).tree_.threshold
+    cuts = tree.fit(codes, guide).tree_.threshold
     # Leaves have a negative feature and no threshold.
     inner = np.sort(cuts[tree.tree_.feature >= 0])
     if column.domain.missing is not None:

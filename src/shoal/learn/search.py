@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, is_regressor
+from sklearn.base import BaseEstimator
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from shoal.errors import InputError, RecipeError, unknown
+from shoal.learn.blackbox import find_estimator_kind
 from shoal.learn.configurations import (
     SCHEMA,
     Configuration,
@@ -25,7 +26,7 @@ from shoal.learn.estimators import is_numeric, named_estimator
 from shoal.learn.evaluate import SearchJob, add_result, algorithm_of
 from shoal.learn.goals import learning_goal
 from shoal.learn.pictures import draw_search
-from shoal.learn.sklearn_io import Columns, column_names, read_data
+from shoal.learn.sklearn_io import Columns, choose_seed, column_names, read_data, read_labels
 from shoal.privacy import Model
 from shoal.report.pictures import Picture
 from shoal.support.sweep import run_in_parallel
@@ -55,12 +56,16 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
     quasi, sensitive : lists of columns, or lists of such lists to choose from
         By default all columns but the sensitive ones are quasi-identifiers.
     target_score : float, optional
-        The score to keep, which `results_` marks and `best_` respects.
+        The score to keep, which `results_` marks and `best_` respects; in the units of ``scoring``.
     scoring : str, callable or None
         As in scikit-learn; by default accuracy for classes and R² for numbers. `score_name_` says which.
     protocol : "holdout" or "minimize"
         minimize: the estimator is trained on raw rows; the held-out part is anonymized, then minimised with
-        `Minimizer`, and scored. The goal is verified once more on the minimised rows.
+        `Minimizer`, and scored. Sensitive columns are not minimised. The goal is verified once more on the
+        minimised rows, and the NCP is that of both steps together.
+    agreement : float, optional
+        With ``protocol="minimize"``: how far predictions on minimised rows must agree with those on the rows
+        before, which is ``target_score`` of `Minimizer`; by default 0.98.
     mode : "grid" or "halving"
         halving: after each split the worse half of the configurations gets no further ones.
     splits, test_size
@@ -69,14 +74,16 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
         How many configurations are tried at once; -1 for one per core.
     hierarchies, types
         As in `shoal.anonymize`.
-    random_state : int
-        Draws the splits, and seeds algorithms and estimators by name.
+    random_state : int, RandomState or None
+        Draws the splits, and seeds algorithms and estimators by name. `random_state_` is the seed that was
+        used.
 
     Attributes
     ----------
     results_ : polars.DataFrame
         Every configuration with score (mean and spread), deletion ratio, NCP, classes, whether the goal holds
-        and the target is met, seconds; infeasible ones say why.
+        and the target is met, seconds; infeasible ones say why, and so do those in which the estimator
+        failed.
     best_ : dict
         Of those that meet ``target_score`` the strictest in k, then l; without one the best score.
     pareto_ : polars.DataFrame
@@ -100,13 +107,14 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
         target_score: float | None = None,
         scoring: Any = None,
         protocol: str = "holdout",
+        agreement: float | None = None,
         mode: str = "grid",
         splits: int = 3,
         test_size: float = 1 / 3,
         jobs: int = 1,
         hierarchies: Any = None,
         types: Mapping[str, ColumnType] | None = None,
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.estimator = estimator
         self.k = k
@@ -118,6 +126,7 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
         self.target_score = target_score
         self.scoring = scoring
         self.protocol = protocol
+        self.agreement = agreement
         self.mode = mode
         self.splits = splits
         self.test_size = test_size
@@ -132,8 +141,9 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
         An interrupt (Ctrl-C) ends the search early and keeps what is done, see ``interrupted_``.
         """
         self._check_parameters()
+        self.random_state_ = choose_seed(self.random_state)
         table = read_data(self, X, reset=True)
-        labels = column_or_1d(np.asarray(y))
+        labels = read_labels(y)
         check_consistent_length(table.frame, labels)
         self.configurations_ = self._build_grid(table)
         # Before the work begins: an interrupt must find results, if empty ones.
@@ -204,8 +214,17 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
         for name, options in (("protocol", ("holdout", "minimize")), ("mode", ("grid", "halving"))):
             if getattr(self, name) not in options:
                 raise RecipeError(unknown(name, str(getattr(self, name)), options))
+        if self.scoring is not None and not isinstance(self.scoring, str) and not callable(self.scoring):
+            raise RecipeError(
+                "scoring is one score: a name, a function of estimator, rows and labels, or None, not "
+                f"{self.scoring!r:.60}"
+            )
         if isinstance(self.scoring, str) and self.scoring not in get_scorer_names():
             raise RecipeError(unknown("score", self.scoring, get_scorer_names()))
+        if self.agreement is not None and self.protocol != "minimize":
+            raise RecipeError("agreement is that of the minimizer: it needs protocol='minimize'")
+        if self.agreement is not None and not 0 < self.agreement <= 1:
+            raise RecipeError(f"agreement must be above 0 and at most 1, not {self.agreement}")
         if self.splits < 1:
             raise RecipeError(f"splits must be at least 1, not {self.splits}")
         if not 0 < self.test_size < 1:
@@ -224,7 +243,7 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
                 )
         made = build_grid(self.k, self.l, self.models, self.algorithm, quasi, sensitive)
         for each in made:  # what no table can repair is said before anything is tried
-            learning_goal(each.k, each.l, each.models)
+            learning_goal(each.k, each.diversity, each.models)
             if getattr(algorithm_of(each), "target", None) is not None:
                 raise RecipeError("leave out the target of tree: here it is what the estimator predicts")
         return made
@@ -232,12 +251,19 @@ class PrivacySearch(BaseEstimator):  # type: ignore[misc]
     def _build_job(self, data: Any, table: Table, labels: NDArray[Any]) -> SearchJob:
         estimator = self.estimator
         if isinstance(estimator, str):
-            estimator = named_estimator(estimator, is_numeric(labels), self.random_state)
-        numeric = is_regressor(estimator)
-        scorer = check_scoring(estimator, scoring=self.scoring)
+            estimator = named_estimator(estimator, is_numeric(labels), self.random_state_)
+        if isinstance(estimator, type) or not all(hasattr(estimator, n) for n in ("fit", "get_params")):
+            raise RecipeError(
+                "estimator is trained on every split: give an estimator of scikit-learn, or the name of one"
+            )
+        numeric = find_estimator_kind(estimator) == "regressor"
+        try:
+            scorer = check_scoring(estimator, scoring=self.scoring)
+        except (TypeError, ValueError) as error:
+            raise RecipeError(f"the estimator cannot be scored: {error}") from error
         named = self.scoring if isinstance(self.scoring, str) else getattr(self.scoring, "__name__", None)
         splitter = ShuffleSplit if numeric else StratifiedShuffleSplit
-        parts = splitter(self.splits, test_size=self.test_size, random_state=self.random_state)
+        parts = splitter(self.splits, test_size=self.test_size, random_state=self.random_state_)
         try:
             # Drawn once, so that all configurations are compared on the same rows.
             folds = list(parts.split(np.zeros(table.rows), labels))

@@ -9,13 +9,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from shoal.codespace.encoding import EncodedColumn, encode_column
 from shoal.errors import InputError, RecipeError, unknown
 from shoal.table import Column, ColumnType, Table, parse_values, read_table
 from shoal.table.frames import use_safe_name
 
+_SEEDS = 2**31 - 1  # seeds that are drawn are below this, so that every generator takes them
 _MARKS = "_=.: -"  # between the name of a category and one of its values
 
 Columns: TypeAlias = Sequence[str | int]
@@ -37,7 +38,7 @@ def read_data(estimator: Any, data: Any, reset: bool) -> Table:
     """
     if isinstance(data, pl.LazyFrame):
         raise InputError("a lazy frame is not read twice: collect it first")
-    if hasattr(data, "columns") or hasattr(data, "column_names"):
+    if has_names(data):
         table = read_table(
             data, with_index=False
         )  # the index is how rows and targets are matched, no feature
@@ -47,6 +48,33 @@ def read_data(estimator: Any, data: Any, reset: bool) -> Table:
         return table
     array = validate_data(estimator, data, reset=reset, dtype=None, ensure_all_finite="allow-nan")
     return read_table(pl.DataFrame([_make_series(f"x{at}", array[:, at]) for at in range(array.shape[1])]))
+
+
+def choose_seed(random_state: Any) -> int:
+    """The seed of a run: the number given, or one that is drawn where None or a generator is."""
+    if (
+        isinstance(random_state, int | np.integer)
+        and not isinstance(random_state, bool)
+        and random_state >= 0
+    ):
+        return int(random_state)
+    if random_state is None:
+        return int(np.random.default_rng().integers(_SEEDS))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(_SEEDS))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(_SEEDS))
+    raise RecipeError(
+        f"random_state must be a whole number from 0 on, a generator of numpy or None, not {random_state!r}"
+    )
+
+
+def read_labels(labels: Any) -> NDArray[Any]:
+    """The target as one value for each row."""
+    values = np.asarray(labels)
+    if values.ndim == 2 and values.shape[1] > 1:
+        raise InputError(f"y has {values.shape[1]} columns, and one target is predicted: give one of them")
+    return np.asarray(column_or_1d(values, warn=True))
 
 
 def convert_types(table: Table, types: Mapping[str, ColumnType], na: Sequence[str] = ()) -> pl.DataFrame:
@@ -96,12 +124,26 @@ def rebuild_data(
                 # An array, since pandas would align a series by its index.
                 frame.isetitem(at, frame.iloc[:, at].astype(dtype).array)
         return frame
-    if hasattr(data, "columns") or hasattr(data, "column_names"):
+    if has_names(data):
         return frame
     values = frame.to_numpy()
     kind = np.asarray(data).dtype
     # Generalised values are text, and text beside numbers fits only an array of objects.
     return values.astype(kind) if all(dtype.is_numeric() for dtype in frame.dtypes) else values.astype(object)
+
+
+def has_names(data: Any) -> bool:
+    """Whether data is a frame, whose columns have names."""
+    return hasattr(data, "columns") or hasattr(data, "column_names")
+
+
+def take_rows(data: Any, rows: NDArray[np.int64]) -> Any:
+    """Some rows of data, as the kind of thing that it is."""
+    if hasattr(data, "iloc"):
+        return data.iloc[rows]
+    if hasattr(data, "column_names"):
+        return data.take(rows)
+    return data[rows] if isinstance(data, pl.DataFrame) else np.asarray(data)[rows]
 
 
 def column_names(table: Table, role: str, columns: Columns | None) -> tuple[str, ...]:

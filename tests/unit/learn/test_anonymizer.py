@@ -151,8 +151,14 @@ def test_every_class_based_model_is_enforced(model):
 def test_failing_cells_may_be_deleted():
     settings = {"k": 10, "l": 8, "quasi": SEPAL, "sensitive": [PETAL]}
     anonymizer = TreeAnonymizer(**settings, failing="delete", split=False, gain=0.0)
-    released = anonymizer.fit_transform(IRIS, KIND)
+    with pytest.warns(UserWarning, match=r"labels of the others are y\[valid_rows_"):
+        released = anonymizer.fit_transform(IRIS, KIND)
     assert 0 < anonymizer.deletion_ratio_ < 1
+    with (
+        pytest.warns(UserWarning, match="use failing='merge'"),
+        pytest.raises(ValueError, match="Number of labels=150"),
+    ):
+        make_pipeline(clone(anonymizer), DecisionTreeClassifier()).fit(IRIS, KIND)
     assert released.index.tolist() == IRIS.index[anonymizer.valid_rows_].tolist()
     assert smallest(released, SEPAL) >= 10
     assert len(anonymizer.transform(IRIS)) == len(released)
@@ -177,6 +183,15 @@ def test_predictions_may_guide_instead_of_labels(estimator):
     by_model = TreeAnonymizer(k=10, estimator=fitted).fit(IRIS)
     by_label = TreeAnonymizer(k=10).fit(IRIS, fitted.predict(IRIS))
     assert by_model.cells_.equals(by_label.cells_)
+    by_function = clone(TreeAnonymizer(k=10, estimator=lambda rows: fitted.predict(rows).tolist())).fit(IRIS)
+    assert by_function.cells_.equals(by_label.cells_)
+    assert clone(by_model).fit(IRIS).cells_.equals(by_label.cells_)
+
+
+def test_a_seed_may_be_drawn_and_is_told():
+    found = TreeAnonymizer(k=10, random_state=None).fit(IRIS, KIND)
+    again = TreeAnonymizer(k=10, random_state=found.random_state_).fit(IRIS, KIND)
+    assert again.cells_.equals(found.cells_)
 
 
 def test_it_is_a_step_of_a_pipeline():
@@ -224,11 +239,19 @@ def test_one_hot_groups_may_be_named_or_refused():
         ({"estimator": DecisionTreeClassifier()}, NotFittedError, "not fitted yet"),
         ({"failing": "ignore"}, RecipeError, "unknown failing 'ignore'"),
         ({"k": 200}, GoalNotMet, "k = 200"),
+        # As shoal.verify does.
+        ({"l": 1, "sensitive": [PETAL]}, RecipeError, "l must be at least 2, not 1"),
+        ({"random_state": "7"}, RecipeError, "random_state must be a whole number from 0 on"),
     ],
 )
 def test_what_cannot_be_is_said_clearly(settings, error, message):
     with pytest.raises(error, match=message):
         TreeAnonymizer(**settings).fit(IRIS, KIND)
+
+
+def test_several_targets_are_refused():
+    with pytest.raises(InputError, match="y has 2 columns"):
+        TreeAnonymizer(k=10).fit(IRIS, np.stack([KIND, KIND], axis=1))
 
 
 def test_infinite_numbers_and_unfitted_use_are_refused():

@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from shoal.codespace.encoding import Column, encode_column
-from shoal.errors import RecipeError
+from shoal.errors import InputError, RecipeError
 from shoal.learn import Minimizer
 from shoal.learn.estimators import named_estimator
 from shoal.learn.generalization import GeneralizedColumn
@@ -35,6 +35,35 @@ class Rule(BaseEstimator):
 
     def score(self, data, y):
         return float(np.mean(self.predict(data) == y))
+
+
+class OnlyPredict:
+    """No estimator of scikit-learn: nothing but predictions, as a service gives them."""
+
+    def predict(self, data):
+        return ["high" if value > 5 else "low" for value in data["x"]]
+
+
+class OnlyProbabilities:
+    """No predictions, only probabilities, with or without the names of classes."""
+
+    def predict_proba(self, data):
+        high = np.clip(np.asarray(data["x"], float) / 11 + 0.01, 0, 1)
+        return np.stack([1 - high, high], axis=1)
+
+
+class Disagreeing(OnlyPredict, OnlyProbabilities):
+    """Predicts something else than its likeliest class, as with a threshold of its own."""
+
+    classes_ = np.array(["high", "low"])
+
+
+class Named(OnlyProbabilities):
+    classes_ = np.array(["low", "high"], object)
+
+
+def call(data):
+    return OnlyPredict().predict(data)
 
 
 def table(rows=120):
@@ -69,7 +98,7 @@ def by_hand(published, values):
 
 def test_what_is_not_used_is_not_needed():
     rule = Rule().fit(None)
-    minimizer = Minimizer(rule, 1.0).fit(table())
+    minimizer = Minimizer(rule, 1.0, confidence=None).fit(table())
     how = {name: each["how"] for name, each in minimizer.generalizations_.items()}
     assert how == {"x": "ranges", "noise": "suppressed", "word": "suppressed"}
     assert minimizer.generalizations_["x"]["ends"] == [5.0]
@@ -98,11 +127,90 @@ def test_missing_numbers_take_no_part_in_the_width():
     assert cells.compute_ncp() == pytest.approx((0 + 0.5 + 0.5 + 0.5) / 4)
 
 
-@pytest.mark.parametrize("target", [0.8, 0.9, 1.0])
-def test_the_target_holds_on_rows_that_were_kept_back(target):
+@pytest.mark.parametrize("target", [0.8, 0.9])
+def test_a_target_is_claimed_by_a_bound_on_rows_that_took_part_in_nothing(target):
     minimizer = Minimizer(TREE, target).fit(IRIS)
-    assert minimizer.score_ > target - 1 / (len(IRIS) // 4)
-    assert 0 <= minimizer.ncp_ <= 1
+    claim = minimizer.guarantee_
+    assert claim.claimed
+    assert minimizer.score_ == claim.score >= claim.bound >= target
+    assert 0 < minimizer.ncp_ <= 1
+    assert "kept on unseen rows with a confidence of 95%" in minimizer.describe()
+
+
+class Recorder(OnlyPredict):
+    """Remembers the rows that it was asked about."""
+
+    def __init__(self):
+        self.asked = []
+
+    def predict(self, data):
+        self.asked.append(data)
+        return super().predict(data)
+
+
+def test_guard_rows_take_part_in_nothing():
+    data = table(400).assign(row=np.arange(400))
+    found = Minimizer(OnlyPredict(), 0.9, keep=["row"]).fit(data)
+    recorder = Recorder()
+    Minimizer(recorder, 0.9, keep=["row"]).fit(data)
+    asked = [set(each["row"]) for each in recorder.asked]
+    guard = asked[-1]
+    assert len(guard) == found.guarantee_.rows
+    # After the rows as they are, guards are asked about once, in the end.
+    assert asked[0] == set(range(400))
+    assert all(guard.isdisjoint(each) for each in asked[1:-1])
+    # Other cuts, orders or stand-ins would show that these values were looked at.
+    strange = data.copy()
+    inside = strange["row"].isin(guard)
+    strange.loc[inside, "x"] = np.where(strange.loc[inside, "x"] > 5, 900, -900)
+    strange.loc[inside, "word"] = "never seen"
+    again = Minimizer(OnlyPredict(), 0.9, keep=["row"]).fit(strange)
+    assert again.generalizations_ == found.generalizations_
+    assert again.ncp_ == found.ncp_
+
+
+def test_a_result_that_fails_the_test_is_not_returned():
+    data = table(400).assign(row=np.arange(400))
+    recorder = Recorder()
+    Minimizer(recorder, 0.9, keep=["row"]).fit(data)
+    guard = set(recorder.asked[-1]["row"])
+
+    class Elsewhere(OnlyPredict):
+        """Uses another column for the rows of the guard, so that no other row can tell."""
+
+        def predict(self, rows):
+            usual = np.array(super().predict(rows))
+            return np.where(rows["row"].isin(guard), np.where(rows["noise"] > 0, "a", "b"), usual)
+
+    minimizer = Minimizer(Elsewhere(), 0.9, keep=["row"]).fit(data)
+    claim = minimizer.guarantee_
+    assert not claim.claimed
+    assert claim.bound <= claim.score < 0.9
+    assert claim.needed_rows is None
+    assert {each["how"] for each in minimizer.generalizations_.values()} == {"untouched"}
+    assert (minimizer.ncp_, minimizer.score_) == (0, 1)
+    assert minimizer.transform(data).equals(data)
+    assert "the target 0.9 is not claimed: on" in minimizer.describe()
+
+
+def test_too_few_rows_for_a_claim_say_how_many_it_needs():
+    rule = Rule().fit(None)
+    few = Minimizer(rule, 0.98).fit(table(297))
+    assert not few.guarantee_
+    assert few.guarantee_.needed_rows == 298  # 149 rows without a miss, and as many to search with
+    assert few.ncp_ == 0
+    enough = Minimizer(rule, 0.98).fit(table(298))
+    assert enough.guarantee_.rows == 149
+    assert enough.guarantee_
+    never = Minimizer(rule, 1.0).fit(table())
+    assert "no number of rows can show" in never.guarantee_.text()
+
+
+def test_without_a_confidence_nothing_is_claimed():
+    minimizer = Minimizer(Rule().fit(None), 0.98, confidence=None).fit(table())
+    assert minimizer.ncp_ > 0.8
+    assert not minimizer.guarantee_
+    assert "no confidence was asked for" in minimizer.describe()
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
@@ -140,7 +248,7 @@ def test_one_hot_columns_go_together_and_hierarchies_by_their_nodes():
     y = np.isin(town, ["rome", "milan"]).astype(int)
     estimator = named_estimator("decision-tree", False, 0).fit(frame, y)
     trees = {"town": Hierarchy.from_tree({"north": ["oslo", "bergen"], "south": ["rome", "milan"]})}
-    minimizer = Minimizer(estimator, 1.0, hierarchies=trees).fit(frame)
+    minimizer = Minimizer(estimator, 1.0, confidence=None, hierarchies=trees).fit(frame)
     after = minimizer.transform(frame)
     assert (after[["k_a", "k_b", "k_c"]].sum(axis=1) == 1).all()
     assert after[["k_a", "k_b", "k_c"]].drop_duplicates().shape[0] == 1
@@ -167,8 +275,59 @@ def test_a_regressor_is_judged_by_r_squared():
     assert minimizer.agreement(rng.normal(size=(300, 3))) >= 0.75
 
 
+@pytest.mark.parametrize(
+    "model", [OnlyPredict(), OnlyProbabilities(), Named(), Disagreeing(), call, Rule().fit(None)]
+)
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_any_black_box_is_asked(model, kind):
+    data = table() if kind == "pandas" else pl.from_pandas(table())
+    minimizer = Minimizer(model, 0.9).fit(data)
+    how = {name: each["how"] for name, each in minimizer.generalizations_.items()}
+    assert how == {"x": "ranges", "noise": "suppressed", "word": "suppressed"}
+    assert minimizer.agreement(data) >= 0.9
+    assert clone(minimizer).fit(data).generalizations_ == minimizer.generalizations_
+
+
+def test_a_function_may_predict_numbers():
+    minimizer = Minimizer(lambda data: 2.5 * np.asarray(data["x"]), 0.9).fit(table(400))
+    how = {name: each["how"] for name, each in minimizer.generalizations_.items()}
+    assert how == {"x": "ranges", "noise": "suppressed", "word": "suppressed"}
+    # Labels of a classifier are classes, even if they are floats.
+    labels = DecisionTreeClassifier(random_state=0).fit(IRIS, KIND.astype(float))
+    found = Minimizer(labels, 0.9, confidence=None).fit(IRIS)
+    agreed = found.score_ * found.guarantee_.rows
+    assert agreed == pytest.approx(round(agreed))
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (lambda data: np.zeros((len(data), 2)), "predicts 2 values for each row"),
+        (lambda data: np.zeros(3), "predicts 3 values for 120 rows"),
+        (lambda data: np.full(len(data), np.nan), "missing or infinite"),
+    ],
+)
+def test_predictions_that_cannot_be_compared_are_refused(model, message):
+    with pytest.raises(InputError, match=message):
+        Minimizer(model).fit(table())
+
+
+def test_a_classifier_of_several_outputs_is_refused():
+    both = DecisionTreeClassifier(random_state=0).fit(IRIS, np.stack([KIND, KIND == 1], axis=1))
+    with pytest.raises(InputError, match="predicts 2 values for each row"):
+        Minimizer(both).fit(IRIS)
+
+
+@pytest.mark.parametrize("state", [None, np.random.RandomState(3), np.random.default_rng(3)])
+def test_a_seed_may_be_drawn_and_is_told(state):
+    found = Minimizer(TREE, 0.9, random_state=state).fit(IRIS)
+    again = Minimizer(TREE, 0.9, random_state=found.random_state_).fit(IRIS)
+    assert again.generalizations_ == found.generalizations_
+
+
 def test_the_conventions_of_scikit_learn():
-    minimizer = clone(Minimizer(TREE, 0.9, keep=["petal width (cm)"])).set_params(estimator=TREE)
+    minimizer = clone(Minimizer(TREE, 0.9, keep=["petal width (cm)"]).set_output(transform="pandas"))
+    assert minimizer.estimator is TREE
     before = minimizer.get_params()
     after = minimizer.fit_transform(IRIS)
     assert minimizer.get_params() == before
@@ -185,11 +344,19 @@ def test_the_conventions_of_scikit_learn():
         ({"target_score": 1.5}, RecipeError, "target_score must be above 0 and at most 1, not 1.5"),
         ({"keep": ["nope"]}, RecipeError, "unknown column 'nope'"),
         ({"retrain": True}, RecipeError, "give y to fit"),
+        ({"estimator": DecisionTreeClassifier}, RecipeError, "not the class DecisionTreeClassifier"),
+        ({"confidence": 95}, RecipeError, "confidence must be between 0 and 1"),
+        ({"random_state": -1}, RecipeError, "random_state must be a whole number from 0 on"),
     ],
 )
 def test_what_cannot_be_is_said_clearly(settings, error, message):
     with pytest.raises(error, match=message):
         Minimizer(**{"estimator": TREE, **settings}).fit(IRIS)
+
+
+def test_only_an_estimator_can_be_trained_anew():
+    with pytest.raises(RecipeError, match="retrain needs an estimator of scikit-learn"):
+        Minimizer(call, retrain=True).fit(table(), call(table()))
 
 
 def test_too_few_rows_are_refused():

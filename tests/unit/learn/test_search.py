@@ -5,11 +5,13 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from shoal.errors import RecipeError
-from shoal.learn import PrivacySearch
+import shoal
+from shoal.errors import InputError, RecipeError
+from shoal.learn import PrivacySearch, TreeAnonymizer
 from shoal.learn.configurations import SCHEMA, select_pareto_front
 
 IRIS, KIND = load_iris(return_X_y=True, as_frame=True)
@@ -123,6 +125,99 @@ def test_the_protocol_of_the_reference_keeps_the_goal_on_the_final_rows():
     assert (found.results_["smallest_class"] >= found.results_["k"]).all()
 
 
+BREAST = ["mean texture", "mean perimeter", "mean smoothness"]
+
+
+def search_breast_cancer(**settings):
+    data, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    data = data.iloc[:, :6]
+    wanted = {"k": (5, 13), "l": (2, 3), "quasi": BREAST, "sensitive": ["mean radius"], "splits": 1}
+    found = PrivacySearch(TREE, protocol="minimize", **{**wanted, **settings}).fit(data, y)
+    return found, data, y
+
+
+@pytest.mark.slow
+def test_minimising_keeps_sensitive_columns_and_with_them_l():
+    found, data, y = search_breast_cancer()
+    assert found.results_["status"].to_list() == ["done"] * 4
+    assert (found.results_["smallest_class"] >= found.results_["k"]).all()
+    # By position, in data without names.
+    positions = [list(data.columns).index(name) for name in BREAST]
+    settings = {"k": 5, "l": 3, "quasi": positions, "sensitive": [0], "protocol": "minimize", "splits": 1}
+    array = PrivacySearch(TREE, **settings).fit(data.to_numpy(), y)
+    assert array.results_.select("status", "ncp").rows() == [("done", found.results_["ncp"][1])]
+
+
+@pytest.mark.parametrize("algorithm", ["tree", "mondrian"])
+def test_the_loss_of_minimising_is_that_of_both_steps(algorithm):
+    found, data, y = search_breast_cancer(k=13, l=2, algorithm=algorithm)
+    (_, test), *_ = StratifiedShuffleSplit(1, test_size=1 / 3, random_state=0).split(data, y)
+    rows, labels = data.iloc[test], y.iloc[test]
+    if algorithm == "tree":
+        alone = TreeAnonymizer(13, 2, quasi=BREAST, sensitive=["mean radius"]).fit(rows, labels).report_
+    else:
+        alone = shoal.anonymize(
+            rows, quasi=BREAST, sensitive=["mean radius"], k=13, l=2, algorithm="mondrian", others="keep"
+        ).report
+    assert alone.ncp <= found.results_["ncp"][0] <= 1
+
+
+def test_the_target_is_a_score_and_the_agreement_the_minimizers():
+    settings = {"k": 5, "l": None, "protocol": "minimize", "splits": 1, "test_size": 0.5}
+    strict, loose = (
+        search(**settings, target_score=target).fit(IRIS, KIND).results_ for target in (0.99, 0.3)
+    )
+    assert strict.drop("target_met", "seconds").equals(loose.drop("target_met", "seconds"))
+    assert (strict["target_met"][0], loose["target_met"][0]) == (False, True)
+    settings |= {"quasi": ["petal length (cm)", PETAL], "sensitive": None}
+    exact, rough = (
+        search(**settings, agreement=agreement).fit(IRIS, KIND).results_ for agreement in (1.0, 0.3)
+    )
+    assert exact["ncp"][0] < rough["ncp"][0]
+
+
+class Fragile(DecisionTreeClassifier):
+    """Fails on what is not spread widely enough."""
+
+    def fit(self, data, y):
+        if data[SEPAL[0]].nunique() < 8:
+            raise ValueError("too few values\nto learn from")
+        return super().fit(data, y)
+
+
+def test_an_error_of_the_estimator_is_kept_with_its_configuration():
+    results = search(Fragile(random_state=0), k=(2, 40), l=None).fit(IRIS, KIND).results_
+    assert results["status"].to_list() == ["done", "infeasible"]
+    assert results["reason"][1] == "training the estimator failed: ValueError: too few values"
+
+
+def test_an_estimator_that_fails_on_raw_rows_is_refused():
+    with pytest.raises(InputError, match="training the estimator failed: ValueError: too few values"):
+        search(Fragile(), k=5, l=None).fit(IRIS.assign(**{SEPAL[0]: 1.0}), KIND)
+
+
+@pytest.mark.parametrize("protocol", ["holdout", "minimize"])
+def test_a_seed_may_be_drawn_and_is_told(protocol):
+    settings = {"k": 5, "l": None, "splits": 1, "protocol": protocol}
+    found = search(**settings, random_state=None).fit(IRIS, KIND)
+    assert found.results_["status"].to_list() == ["done"]
+    again = search(**settings, random_state=found.random_state_).fit(IRIS, KIND)
+    assert again.results_.drop("seconds").equals(found.results_.drop("seconds"))
+
+
+def test_several_targets_are_refused():
+    with pytest.raises(InputError, match="y has 2 columns"):
+        search().fit(IRIS, np.stack([KIND, KIND], axis=1))
+
+
+@pytest.mark.parametrize(("protocol", "share"), [("holdout", 1 / 3), ("minimize", 2 / 3)])
+def test_rows_may_be_deleted_with_their_labels(protocol, share):
+    settings = {"algorithm": "tree(failing=delete,split=no,gain=0)", "splits": 1, "test_size": share}
+    (found,) = search(k=10, l=6, protocol=protocol, **settings).fit(IRIS, KIND).results_.to_dicts()
+    assert found["status"] == "done"
+    assert 0 < found["deletion_ratio"] <= found["ncp"]
+
+
 def test_halving_spends_less_on_the_worse_half():
     found = search(k=(2, 5, 20, 50), l=None, mode="halving", splits=3).fit(IRIS, KIND)
     assert sorted(found.results_["splits"].to_list()) == [1, 1, 2, 3]
@@ -202,6 +297,11 @@ def test_it_draws_and_clones():
         ({"algorithm": "tree(target"}, "cannot read"),
         ({"algorithm": "tree(target=x)"}, "leave out the target"),
         ({"scoring": "nice"}, "unknown score 'nice'"),
+        ({"scoring": ["accuracy", "f1_macro"]}, "scoring is one score"),
+        ({"estimator": lambda rows: rows}, "estimator is trained on every split"),
+        ({"random_state": "seven"}, "random_state must be a whole number from 0 on"),
+        ({"agreement": 0.9}, "it needs protocol='minimize'"),
+        ({"protocol": "minimize", "agreement": 98}, "agreement must be above 0 and at most 1, not 98"),
     ],
 )
 def test_what_cannot_be_is_said_clearly(settings, message):

@@ -41,6 +41,15 @@ def minimize(
             help="How far predictions must agree with those on full data, 0 to 1.",
         ),
     ] = 0.98,
+    confidence: Annotated[
+        float,
+        option(
+            "--confidence",
+            panel=learning.LEARNING,
+            metavar="X",
+            help="How sure it must be that unseen rows keep the target, below 1.",
+        ),
+    ] = 0.95,
     seed: o.Seed = 0,
     output: Annotated[
         Path | None,
@@ -59,8 +68,8 @@ def minimize(
 
     [bold]shoal minimize people.csv --target income --target-score 0.98[/bold]
 
-    An estimator is trained on half of the rows; half of the others choose what can go, and the rest, which
-    were never used, say how far predictions still agree.
+    An estimator is trained on half of the rows. Of the others some choose what can go, and the rest take part
+    in nothing and test the result once. If they do not show that unseen rows keep the target, nothing goes.
     """
     from shoal.learn import Minimizer  # noqa: PLC0415  scikit-learn is optional
 
@@ -72,10 +81,11 @@ def minimize(
     known = learning.find_labelled_rows(labels, target, quiet)
     with progress(quiet) as on_progress:
         on_progress("training", 0.0)
-        trained, rest, unseen = learning.train_estimator(frame, labels, known, estimator, seed)
+        trained, rest = learning.train_estimator(frame, labels, known, estimator, seed)
         minimizer = Minimizer(
             trained,
             target_score,
+            confidence=confidence,
             keep=list(a.names_of(table, keep or ())),
             hierarchies=a.trees_of(table, hierarchies),
             random_state=seed,
@@ -89,25 +99,24 @@ def minimize(
         write_table(pl.DataFrame([shown[n] for n in table.names if n in there]), output, like=table.origin)
     if report:
         write_page(report, f"Minimised: {input.name}", minimizer.plot(), _list_needs(minimizer))
-    agreed = minimizer.agreement(frame[unseen])
-    _show_minimized(minimizer, agreed, unseen.size, as_json, quiet)
+    _show_minimized(minimizer, as_json, quiet)
 
 
 def _list_needs(minimizer: Minimizer) -> pl.DataFrame:
     return pl.DataFrame([{"column": each.name, "needed": each.text()} for each in minimizer.published_])
 
 
-def _show_minimized(minimizer: Minimizer, agreed: float, rows: int, as_json: bool, quiet: bool) -> None:
+def _show_minimized(minimizer: Minimizer, as_json: bool, quiet: bool) -> None:
     if as_json:
         found = {
             "target_score": minimizer.target_score,
             "score": minimizer.score_,
-            "unseen_score": agreed,
-            "unseen_rows": rows,
+            "unseen_score": minimizer.score_,
+            "unseen_rows": minimizer.guarantee_.rows,
+            "guarantee": minimizer.guarantee_.to_dict(),
             "ncp": minimizer.ncp_,
             "columns": minimizer.generalizations_,
         }
         typer.echo(json.dumps(found, default=str))
     elif not quiet:
         make_console().print(minimizer.describe(), markup=False)
-        make_console().print(f"on {rows:,} rows that were never used, predictions agree to {agreed:.1%}")

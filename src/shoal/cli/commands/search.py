@@ -58,6 +58,15 @@ def search(
             help="holdout (train on anonymized, score on raw rows) or minimize.",
         ),
     ] = "holdout",
+    agreement: Annotated[
+        float | None,
+        option(
+            "--agreement",
+            panel=learning.LEARNING,
+            metavar="X",
+            help="How far predictions on minimised rows must agree, with --protocol minimize; default 0.98.",
+        ),
+    ] = None,
     mode: Annotated[
         str,
         option(
@@ -106,6 +115,7 @@ def search(
         target_score=target_score,
         scoring=scoring,
         protocol=protocol,
+        agreement=agreement,
         mode=mode,
         splits=splits,
         jobs=jobs,
