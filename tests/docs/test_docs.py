@@ -46,6 +46,7 @@ MAY_GIVE_AWAY = {
     "compare.md": "goals are tried, and nothing is released",
     "howto/choose-k.md": "goals are tried, and nothing of that is released",
     "howto/people.md": "it shows what counting rows gives away",
+    "howto/sets.md": "it shows what knowing few items does not protect from",
     "learning/index.md": "they are flowers",
     "learning/searching.md": "goals are tried, and nothing is released",
     "migration.md": "they are flowers",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, get_args
@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms import ALGORITHMS, Algorithm
-from shoal.engines.release import NO_LATER_ROWS
+from shoal.engines.release import NO_LATER_ROWS, NO_LATER_SETS
 from shoal.errors import OutputError, RecipeError, quote, unknown
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.settings import Others, list_plain_settings
@@ -95,6 +95,8 @@ def check_recoding(path: Path | None, recipe: Recipe) -> None:
         raise RecipeError("--recoding-out keeps classes for later rows, and those of safepub are not for any")
     if path is not None and recipe.person is not None:
         raise RecipeError(NO_LATER_ROWS)
+    if path is not None and recipe.sets:
+        raise RecipeError(NO_LATER_SETS)
 
 
 def check_drawable(report: Path | None, memory: str | None, on_cluster: bool) -> None:
@@ -163,10 +165,49 @@ def parse_pairs(option: str, texts: Sequence[str] | None) -> list[tuple[str, str
     return [(name.strip(), value.strip()) for name, _, value in parts]
 
 
-def algorithm_of(name: str, parameters: list[str] | None) -> Algorithm:
-    """An algorithm by name, with its parameters."""
-    algorithm: Algorithm = build_entry("algorithm", ALGORITHMS, name, dict(parse_pairs("--set", parameters)))
-    return algorithm
+_COLUMN, _PARAMETER = "column:", "parameter:"
+
+
+def read_set_options(
+    algorithm: str, texts: list[str] | None, names: Sequence[str] | None = None
+) -> tuple[Algorithm, dict[str, str]]:
+    """What --set says: the algorithm by name, with its parameters; and columns of sets, with separators.
+
+    The rule: a name is a parameter if the algorithm has it, and otherwise a column of sets. Once the
+    ``names`` of the columns are known, one that is both or neither is an error; ``column:`` or ``parameter:``
+    before it says which is meant.
+    """
+    if algorithm not in ALGORITHMS:
+        raise RecipeError(unknown("algorithm", algorithm, ALGORITHMS))
+    known = [field.name for field in fields(ALGORITHMS[algorithm])]
+    parameters: dict[str, str] = {}
+    sets: dict[str, str] = {}
+    for text, (said, value) in zip(texts or (), parse_pairs("--set", texts), strict=True):
+        name = said.removeprefix(_COLUMN).removeprefix(_PARAMETER)
+        is_column = names is not None and name in names
+        if said == name and name in known and is_column:
+            raise RecipeError(
+                f"--set {name} is both a parameter of {algorithm} and a column of the table: write "
+                f"{_PARAMETER}{name}={value} for the one, {_COLUMN}{name}={value} for the other"
+            )
+        if said.startswith(_PARAMETER) or (said == name and name in known):
+            parameters[name] = value
+            continue
+        if names is not None and not is_column:
+            told = unknown(f"parameter of algorithm {algorithm}", name, known)
+            raise RecipeError(f"{told}; and the table has no such column, to be a column of sets")
+        sets[name] = text.partition("=")[2]  # a blank can be a separator
+    found: Algorithm = build_entry("algorithm", ALGORITHMS, algorithm, parameters)
+    return found, sets
+
+
+def separators_of(table: Table, texts: list[str] | None) -> dict[str, str]:
+    """Columns of sets, where no algorithm has parameters."""
+    sets = {
+        text.partition("=")[0].strip().removeprefix(_COLUMN): text.partition("=")[2] for text in texts or ()
+    }
+    parse_pairs("--set", texts)  # for its error
+    return {name: sets[name] for name in names_of(table, list(sets))}
 
 
 def roles_of(
@@ -180,11 +221,12 @@ def roles_of(
     person: str | None = None,
     group: str | None = None,
     lenient: bool = False,
+    sets: Iterable[str] = (),
 ) -> dict[str, tuple[str, ...]]:
     """Roles by name or by position, as the fields of a recipe; quasi-identifiers are ``needed`` or not.
 
-    The columns of the ``person`` and the ``group`` are named only, and have no other role, whatever stands
-    at their positions.
+    The columns of the ``person``, the ``group`` and the ``sets`` are named only, and have no other role,
+    whatever stands at their positions.
     """
     owners = [name for name in (person, group) if name is not None]
     # As they are, for a name is no list, and for the error: the columns must be there.
@@ -207,7 +249,11 @@ def roles_of(
             f"unknown role '{wrong[0]}' in --roles: q quasi, s sensitive, i ignored, x identifier"
         )
     return {
-        role: tuple(name for name, letter in given.items() if letters[letter] == role and name not in owners)
+        role: tuple(
+            name
+            for name, letter in given.items()
+            if letters[letter] == role and name not in owners and name not in sets
+        )
         for role in by_name
     }
 
@@ -295,7 +341,8 @@ def weights_of(
     quasi: tuple[str, ...], by_position: str | None, by_name: list[str] | None, lenient: bool = False
 ) -> dict[str, float]:
     """Weights by position and by name."""
-    given = _by_position("--weights", by_position, quasi, "quasi-identifiers", lenient)
+    # With sets alone there are no quasi-identifiers to have weights in order.
+    given = _by_position("--weights", by_position, quasi, "quasi-identifiers", lenient) if by_position else {}
     named = [*((name, value) for name, value in given.items() if value), *parse_pairs("--weight", by_name)]
     return {name: _parse_weight(name, value) for name, value in named}
 

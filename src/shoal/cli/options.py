@@ -130,6 +130,16 @@ AnotherRowOrder = Annotated[
         help="Whether rows keep their order or are sorted by what is released; the recipe's if not said.",
     ),
 ]
+Sets = Annotated[
+    list[str] | None,
+    option(
+        "--set",
+        panel=ROLES,
+        metavar="S='|'",
+        help="A column of sets, with what separates its items; --knows says how many of a person's items "
+        "somebody may know. Repeatable.",
+    ),
+]
 Roles = Annotated[
     str | None,
     option(

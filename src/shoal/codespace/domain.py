@@ -188,14 +188,14 @@ class Domain:
         )
         return chosen.to_series()
 
-    def render_sets(self, start: Codes, codes: Codes) -> pl.Series:
+    def render_sets(self, start: Codes, codes: Codes, joiner: str = ", ") -> pl.Series:
         """Sets of values, written ``{a, b}``; set ``i`` holds ``codes[start[i]:start[i + 1]]``.
 
         One value is written as itself, all values as ``*``. Values that would be misread are quoted.
         """
         label = self.labels.fill_null("")
         # What could be taken for a part of the notation, or for nothing.
-        unclear = label.str.contains(r'[,{}"]|^\s|\s$') | (label == "")
+        unclear = label.str.contains(rf'[{joiner[0]}{{}}"]|^\s|\s$') | (label == "")
         quoted = pl.select(
             pl.when(unclear).then('"' + label.str.replace_all('"', '""') + '"').otherwise(label)
         ).to_series()
@@ -203,7 +203,7 @@ class Domain:
         cells = pl.DataFrame(
             {"cell": np.repeat(np.arange(count.size), count), "text": quoted.gather(codes.astype(np.int64))}
         )
-        joined = cells.group_by("cell", maintain_order=True).agg(pl.col("text").str.join(", "))["text"]
+        joined = cells.group_by("cell", maintain_order=True).agg(pl.col("text").str.join(joiner))["text"]
         first = self.labels.gather(codes[start[:-1]].astype(np.int64))
         one, every = pl.Series(count == 1), pl.Series((count == self.size) & (count > 1))
         chosen = pl.when(one).then(first).when(every).then(pl.lit(ANY)).otherwise("{" + joined + "}")

@@ -65,6 +65,8 @@ class Proposal:
     whole part."""
     shared: tuple[int, ...] = ()
     """These columns."""
+    items: NDArray[np.int64] | None = None
+    """[items] the cell of each item of the columns of sets, -1 if it is left out, where there are any."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

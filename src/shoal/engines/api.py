@@ -28,6 +28,7 @@ from shoal.support.parameters import build_entry, parse_call
 from shoal.table import Column, ColumnType, ReadOptions, Table, read_table
 from shoal.table.hierarchies import Hierarchy, read_hierarchies, read_source
 from shoal.verification.linked import LinkedRows, verify_linked_whole
+from shoal.verification.sets import KnownSets, verify_sets_whole
 from shoal.verification.verifier import (
     Verification,
     may_release_nothing,
@@ -42,7 +43,7 @@ Hierarchies: TypeAlias = Mapping[str, Hierarchy | Sequence[Sequence[str]] | str 
 def anonymize(
     source: object,
     *,
-    quasi: Sequence[str],
+    quasi: Sequence[str] = (),
     sensitive: Sequence[str] = (),
     identifier: Sequence[str] = (),
     plain: Sequence[str] = (),
@@ -83,6 +84,7 @@ def anonymize(
     relative: str | None = None,
     group: str | None = None,
     all_solutions: bool = False,
+    sets: Mapping[str, str] | None = None,
 ) -> Release:
     """Anonymize a table.
 
@@ -157,6 +159,7 @@ def anonymize(
         relative=relative,
         group=group,
         all_solutions=all_solutions,
+        sets=_check_sets(sets),
     )
     return run(recipe, source, on_progress or silent)
 
@@ -213,6 +216,7 @@ def verify(
     person: str | None = None,
     knows: int | str | None = None,
     group: str | None = None,
+    sets: Mapping[str, str] | None = None,
 ) -> Verification:
     """Check a release as an outsider would: group the released values and count.
 
@@ -235,13 +239,17 @@ def verify(
         something about people, and ``notes`` says what that is.
     knows : int or str, optional
         Of a release with pseudonyms: how many rows of a person an attacker may know, or ``"all"``. For every
-        choice of so many rows of a person, the people are counted who have them.
+        choice of so many rows of a person, the people are counted who have them. With ``sets``: how many
+        items (1 if not said).
     group : str, optional
         Beside ``person``, the column that says which group, such as a household, the person is in. Every
         class must then have as many groups as the goal asks for people.
+    sets : mapping, optional
+        Columns of sets, with what separates the items. For every choice of ``knows`` items of a person, the
+        people are counted who have them.
     """
     known = Recipe.from_toml(recipe) if isinstance(recipe, str | Path) else recipe
-    given = (quasi, sensitive, hierarchies, types, orders, person, knows, group)
+    given = (quasi, sensitive, hierarchies, types, orders, person, knows, group, sets)
     if known is not None and any(given):
         raise RecipeError("a recipe names the roles and knows the columns: give it alone, or all of them")
     goal = build_goal(k, l, models, t=t)
@@ -265,6 +273,13 @@ def verify(
         columns = {name: replace(column, fold=name in folded) for name, column in columns.items()}
     people = read_population(goal, quasi, reading)
     accepted = {**(known.accept if known is not None else {}), **(accept or {})}
+    separators = _check_sets(sets if known is None else known.sets)
+    if separators:
+        if person is not None:
+            raise RecipeError("with columns of sets a row is a person: leave out the person")
+        asked_items = read_knows(str(knows or 1)) if known is None else known.known_rows
+        told = KnownSets(separators, asked_items)
+        return verify_sets_whole(table, (quasi, sensitive), goal, told, columns, accepted)
     asked, whom = (
         (knows, person) if known is None else (known.knows if known.pseudonym else None, known.person)
     )
@@ -395,6 +410,12 @@ def _check_names(role: str, names: Any) -> tuple[str, ...]:
     if isinstance(names, str):
         raise RecipeError(f"{role} is a list of column names; write [{names!r}] for one column")
     return tuple(names)
+
+
+def _check_sets(sets: Any) -> dict[str, str]:
+    if not isinstance(sets or {}, Mapping):
+        raise RecipeError(f"sets is a mapping from columns to separators, not {sets!r}")
+    return dict(sets or {})
 
 
 def known_columns(

@@ -13,6 +13,7 @@ from shoal.support.parameters import name_of
 from shoal.table import Table
 from shoal.verification.findings import Finding, refuse_findings
 from shoal.verification.linked import check_linked_models
+from shoal.verification.sets import check_set_models
 from shoal.verification.verifier import Verification, describe_shortfall
 
 
@@ -20,7 +21,8 @@ def check_names(recipe: Recipe, table: Table) -> None:
     """Refuse a recipe that names columns which the table does not have."""
     roles = (*recipe.quasi, *recipe.sensitive, *recipe.identifier, *recipe.plain)
     person = () if recipe.person is None else (recipe.person,)
-    named = tuple(name for name in (recipe.group, recipe.align, recipe.relative) if name is not None)
+    given = (recipe.group, recipe.align, recipe.relative, *recipe.sets)
+    named = tuple(name for name in given if name is not None)
     for name in (*roles, *person, *named, *recipe.types, *recipe.orders):
         if name not in table.names:
             raise RecipeError(f"{table.origin}: {unknown('column', name, table.names)}")
@@ -56,6 +58,10 @@ def check_counted(recipe: Recipe, within: str, why: str, people: str) -> None:
         be for a comparison with a population.
     """
     algorithm = recipe.algorithm
+    if recipe.sets:
+        raise RecipeError(
+            f"{within} there are no columns of sets ({quote(recipe.sets)}): these are for tables in memory"
+        )
     if recipe.group is not None:
         raise RecipeError(
             f"{within} groups of people are not counted: leave out the group '{recipe.group}', or run it "
@@ -135,6 +141,21 @@ def check_linked(recipe: Recipe) -> None:
         able = [name for name, kind in ALGORITHMS.items() if kind.links_people]
         raise RecipeError(
             f"{name_of(ALGORITHMS, recipe.algorithm)} makes no release with pseudonyms: take "
+            f"{', '.join(able[:-1])} or {able[-1]}"
+        )
+
+
+def check_sets(recipe: Recipe) -> None:
+    """Refuse what cannot be combined with columns of sets."""
+    check_set_models(recipe.models, recipe.known_rows)
+    if recipe.loss != "ncp":
+        raise RecipeError(f"the loss of sets is ncp, not {recipe.loss}: leave out the loss")
+    if any(recipe.weights.get(name, 1.0) < 0 for name in (*recipe.quasi, *recipe.sets)):
+        raise RecipeError("with columns of sets, weights are 0 or more")
+    if not recipe.algorithm.links_people:
+        able = [name for name, kind in ALGORITHMS.items() if kind.links_people]
+        raise RecipeError(
+            f"{name_of(ALGORITHMS, recipe.algorithm)} takes no columns of sets: take "
             f"{', '.join(able[:-1])} or {able[-1]}"
         )
 

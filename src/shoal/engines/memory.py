@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -52,6 +53,8 @@ from shoal.table.relative import make_relative
 from shoal.verification.findings import Finding, judge_release
 from shoal.verification.verifier import Verification, row_classes
 
+NO_SETS = "columns of sets are for shoal.run, shoal.anonymize and shoal.verify only"
+
 
 def run_in_memory(recipe: Recipe, source: object = None, on_progress: Progress = silent) -> Release:
     """Carry out a recipe in memory, on a table or its own input; write the release if it names an output.
@@ -63,6 +66,8 @@ def run_in_memory(recipe: Recipe, source: object = None, on_progress: Progress =
 
 def prepare_table(recipe: Recipe, table: Table) -> PreparedTable:
     """Check the recipe against the table and bring the table into code space."""
+    if recipe.sets:
+        raise RecipeError(NO_SETS)
     if recipe.relative is not None:  # dates become days when a table is read, which was done elsewhere
         raise RecipeError("relative is for shoal.run and shoal.anonymize only")
     return MemoryEngine(recipe).prepare(table)
@@ -89,6 +94,15 @@ class RecodedFrame(RecodedTable):
 
 class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
     """Holds all rows in memory; every algorithm, model and loss works there."""
+
+    takes_sets: ClassVar[bool] = False
+    """Whether it protects the items of columns of sets."""
+
+    def check_recipe(self) -> None:
+        """Refuse columns of sets, which would be released as they are."""
+        super().check_recipe()
+        if self.recipe.sets and not self.takes_sets:
+            raise RecipeError(NO_SETS)
 
     def read(self, source: object) -> Table:
         """Read the table whole."""
@@ -122,6 +136,10 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
             # Both need the same types, or equal values of the two would get different codes.
             people = align_population(people, {name: values[name] for name in quasi}, quasi)
         codes = encode_roles(recipe, known, values, people=people)
+        if not recipe.quasi:  # with sets alone all people look alike, but for their sets
+            codes = replace(
+                codes, quasi=(encode_column(pl.Series("", [""] * _count(table, rows)), Column("")),)
+            )
         codes = replace(codes, beside=_encode_extra_columns(recipe, table, rows))
         person, group, told = _number_owners(recipe, table, rows)
         subject = prepare_rows(recipe, table.names, known, codes, codes.as_rows(), person, group)
@@ -140,7 +158,7 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         """Make a frame of the kind that came in, and one of every further solution."""
         recipe = self.recipe
         recoding = build_recoding(recipe, subject, proposal)
-        frame, taken = _build_frame(recipe, table, subject, recoding)
+        frame, taken = _build_frame(recipe, table, subject, recoding, self.render_sets(subject, proposal))
         others = [Recoding.from_proposal(other, subject.problem.domains) for other in proposal.alternatives]
         person, group = (_select_owners(each, subject, taken) for each in (subject.person, subject.group))
         return RecodedFrame(
@@ -172,6 +190,10 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
             other_recodings=tuple(others),
         )
 
+    def render_sets(self, subject: PreparedTable, proposal: Proposal) -> Mapping[str, pl.Series]:
+        """Further columns of the release, of every row that takes part; `SetsEngine` has some."""
+        return {}
+
     def verify(self, recoded: RecodedFrame) -> Verification:
         """Count the rows of the frame."""
         if self.recipe.pseudonym:
@@ -181,14 +203,14 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         # Every listed solution is handed out, so every one of them is verified like the first.
         for recoding, frame in zip(recoded.other_recodings, recoded.others, strict=True):
             verify_frame(self.recipe, recoded.subject, recoding, frame)
-        return replace(found, findings=_judge_whole(self.recipe, recoded))
+        return replace(found, findings=judge_whole(self.recipe, recoded))
 
     def _verify_pseudonyms(self, recoded: RecodedFrame) -> Verification:
         """Count, in the frame, the people whom an attacker finds who knows some rows of a person."""
         subject, released = recoded.subject, read_table(recoded.frame, self.recipe.reading)
         found = verify_pseudonyms(self.recipe, released, recoded.person, subject.static, subject.columns)
         refuse_unmet_goal(found)
-        return replace(found, findings=_judge_whole(self.recipe, recoded))
+        return replace(found, findings=judge_whole(self.recipe, recoded))
 
     def build_report(self, recoded: RecodedFrame, found: Verification) -> Report:
         """What was done and lost, and how many people are not in the release at all."""
@@ -208,6 +230,10 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         if self.recipe.all_solutions:
             release.write_solutions(str(self.recipe.output))
         return release
+
+
+def _count(table: Table, rows: Rows | None) -> int:
+    return table.rows if rows is None else rows.size
 
 
 def _select_rows(table: Table, name: str, rows: Rows | None) -> pl.Series:
@@ -294,6 +320,7 @@ def _find_complete_rows(recipe: Recipe, table: Table, columns: Mapping[str, Colu
         lost = {
             name: find_missing_rows(_select_rows(table, name, rows), columns.get(name, Column(name)))
             for name in table.names
+            if name not in recipe.sets  # an empty cell is an empty set
         }
         lost = {name: mask for name, mask in lost.items() if mask.any()}
         if not lost:
@@ -327,15 +354,34 @@ def _encode_extra_columns(recipe: Recipe, table: Table, rows: Rows | None) -> di
     }
 
 
-def _show_pseudonyms(recipe: Recipe, table: Table, pseudonym: pl.Series) -> Table:
-    """The table as far as it is released: with pseudonyms for the people, by which rows may be sorted."""
-    frame = table.frame.clone()  # by its place: polars takes a name like '^a$' for a pattern
-    frame.replace_column(table.names.index(str(recipe.person)), pseudonym.alias(str(recipe.person)))
+def _list_own_cells(
+    recipe: Recipe, table: Table, subject: PreparedTable, sets: Mapping[str, pl.Series]
+) -> dict[str, pl.Series]:
+    """The columns that are released with a cell of its own for every row of the table."""
+    own = dict(sets)
+    if subject.rows is not None:  # sets are of the rows that took part
+        nothing = pl.Series([None] * table.rows, dtype=pl.String)
+        own = {name: nothing.scatter(subject.rows, cells) for name, cells in sets.items()}
+    if subject.pseudonym is not None:
+        own[str(recipe.person)] = subject.pseudonym
+    return own
+
+
+def _show_own_cells(table: Table, own: Mapping[str, pl.Series]) -> Table:
+    """The table with what is released in place of what was there, by which rows may be sorted."""
+    frame = table.frame.clone()
+    for name, cells in own.items():
+        # By its place: polars takes a name like '^a$' for a pattern.
+        frame.replace_column(table.names.index(name), cells.alias(name))
     return replace(table, frame=frame)
 
 
 def _build_frame(
-    recipe: Recipe, table: Table, subject: PreparedTable, recoding: Recoding
+    recipe: Recipe,
+    table: Table,
+    subject: PreparedTable,
+    recoding: Recoding,
+    sets: Mapping[str, pl.Series] = MappingProxyType({}),
 ) -> tuple[Any, Rows]:
     """Apply a recoding to the original frame; the rows of the table come along, as they are released."""
     rows, kept = subject.rows, recoding.released_rows()
@@ -346,11 +392,10 @@ def _build_frame(
     native = tuple(table.frame.to_series(table.names.index(name)).dtype for name in recipe.quasi)
     left_out = recipe.left_out(table.names)
     classes, class_of = recoding.render_classes(native, recipe.render), recoding.classes_of_released()
-    shown = table if subject.pseudonym is None else _show_pseudonyms(recipe, table, subject.pseudonym)
-    keeps_order = _keeps_order(recipe, subject)
+    own = _list_own_cells(recipe, table, subject, sets)
+    keeps_order, shown = _keeps_order(recipe, subject), _show_own_cells(table, own)
     columns, rows = sort_released_rows(keeps_order, shown, classes, class_of, rows, left_out)
-    if subject.pseudonym is not None:
-        columns[str(recipe.person)] = subject.pseudonym.gather(rows)
+    columns |= {name: cells.gather(rows) for name, cells in own.items()}
     kept_along = {"keep_index": recipe.keep_index, "keep_metadata": recipe.keep_metadata}
     return table.build_release(columns, rows, left_out, **kept_along), rows
 
@@ -360,7 +405,7 @@ def _keeps_order(recipe: Recipe, subject: PreparedTable) -> bool:
     return recipe.row_order == "keep" and subject.person is None
 
 
-def _judge_whole(recipe: Recipe, recoded: RecodedFrame) -> tuple[Finding, ...]:
+def judge_whole(recipe: Recipe, recoded: RecodedFrame) -> tuple[Finding, ...]:
     """What all released columns give away together."""
     table, subject, taken = recoded.table, recoded.subject, recoded.taken
     frame, keeps_order = read_table(recoded.frame).frame, _keeps_order(recipe, subject)
@@ -376,7 +421,7 @@ def _judge_whole(recipe: Recipe, recoded: RecodedFrame) -> tuple[Finding, ...]:
         lost=measure_column_loss(recoded.recoding),
         left_out=table.gather_columns(hidden, taken),
         person=recoded.person,
-        knows=recipe.knows if recipe.pseudonym else "",
+        knows=recipe.knows if recipe.pseudonym or recipe.sets else "",
         keeps_order=keeps_order,
     )
     return judge_release(judged, recipe.accept)

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.algorithms import Problem
-from shoal.algorithms.linked.goal import LinkedGoal
+from shoal.algorithms.linked.goal import LinkedGoal, SetProblem
 from shoal.codespace.encoding import EncodedColumn, build_dictionary, encode_column
 from shoal.codespace.frequency import CodedRows, FrequencyTable
 from shoal.engines.checks import check_reach
@@ -48,6 +48,8 @@ class PreparedTable:
     """The pseudonym of each row of the table, if it is to be released."""
     linked: LinkedGoal | None = None
     """What an attacker may know, where pseudonyms keep several rows of a person together."""
+    sets: SetProblem | None = None
+    """The items of columns of sets, where there are any."""
 
     @property
     def static(self) -> tuple[str, ...]:

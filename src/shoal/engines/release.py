@@ -23,11 +23,13 @@ from shoal.recipes.saved_recoding import SavedRecoding
 from shoal.report import Report
 from shoal.support.pickling import PartlyPickled
 from shoal.table import Column, Origin, Table, check_writable, read_table, write_table
+from shoal.verification.sets import KnownSets, verify_sets
 from shoal.verification.verifier import Verification, verify_table
 
 NO_LATER_ROWS = (
     "classes for later rows count rows, and here people are counted: leave out the recoding, or the person"
 )
+NO_LATER_SETS = "columns of sets have no classes for later rows: leave out the recoding, or the sets"
 
 
 def name_solution(path: Path, number: int) -> Path:
@@ -68,6 +70,8 @@ class Release(PartlyPickled):
             raise RecipeError(NO_LATER_ROWS)
         if self.recipe.render == "code":
             raise RecipeError("code numbers are those of one table: render 'code' has no later rows")
+        if self.recipe.sets:
+            raise RecipeError(NO_LATER_SETS)
         names = self.table.names
         left_out = self.recipe.left_out(names)
         released = [name for name in names if name not in left_out]
@@ -112,8 +116,14 @@ class Release(PartlyPickled):
         # What leaves are the bytes on disk, so they are judged, and not the frame.
         recipe, names = self.recipe, read_table(self.frame, may_be_empty=True).names
         table = read_written_rows(recipe, path, layout, names, self.report.released_rows)
+        columns = self.columns or known_to_all(recipe, names)
+        if recipe.sets:
+            known = KnownSets(recipe.sets, recipe.known_rows)
+            refuse_unmet_goal(
+                verify_sets(table, recipe.quasi, recipe.sensitive, recipe.models, known, columns)
+            )
+            return
         if recipe.pseudonym:
-            columns = self.columns or known_to_all(recipe, names)
             refuse_unmet_goal(verify_pseudonyms(recipe, table, self.person, self.static, columns))
             return
         found = self._count_table(table)

@@ -70,6 +70,8 @@ class SamplingEngine(Engine[RowSource, SamplingPlan, RecodedTable]):
         recipe = self.recipe
         # For its error: the goal must have exactly one model safepub.
         find_sampling_parameters(recipe.models)
+        if recipe.sets:
+            raise RecipeError(f"safepub takes no columns of sets ({quote(recipe.sets)}): leave them out")
         if recipe.person is not None:
             raise RecipeError(
                 "safepub draws rows, and protects a row each, not all rows of a person: keep one row of each "

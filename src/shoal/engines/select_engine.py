@@ -15,6 +15,7 @@ from shoal.engines.duckdb import DiskEngine
 from shoal.engines.frames import is_spark_frame
 from shoal.engines.memory import MemoryEngine
 from shoal.engines.safepub import SamplingEngine
+from shoal.engines.sets import SetsEngine
 from shoal.errors import InputError, OutputError, RecipeError
 from shoal.recipes.recipe import Recipe
 from shoal.table import check_streamable
@@ -31,6 +32,8 @@ def choose_engine(recipe: Recipe, source: object) -> tuple[Engine[Any, Any, Any]
         return make_spark_engine(replace(recipe, engine="spark")), None
     if recipe.uses_safepub:
         return SamplingEngine(recipe), None
+    if recipe.sets and recipe.memory is None:
+        return SetsEngine(recipe), None
     # A table that would fill the memory is worked on from disk, without being asked for.
     fitting, why = fit_to_memory(recipe, source)
     return (MemoryEngine(fitting) if fitting.memory is None else DiskEngine(fitting)), why
@@ -50,6 +53,8 @@ def fit_to_memory(recipe: Recipe, source: object) -> tuple[Recipe, str | None]:
     """
     path = source if isinstance(source, str | os.PathLike) else recipe.input if source is None else None
     if path is None or recipe.memory is not None or recipe.engine != "local" or not Path(path).is_file():
+        return recipe, None
+    if recipe.sets:  # which are for tables in memory
         return recipe, None
     if recipe.uses_safepub:  # of whose table the report may not tell the size
         return recipe, None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from shlex import quote as shell
 from typing import Any
 
@@ -65,12 +65,17 @@ def _list_options(recipe: Recipe) -> Iterator[str]:
 def _list_search_options(recipe: Recipe) -> Iterator[str]:
     name = name_of(ALGORITHMS, recipe.algorithm)
     said = describe_parameters(recipe.algorithm)
+    known = [field.name for field in fields(recipe.algorithm)]  # type: ignore[arg-type]
     usual = describe_parameters(ALGORITHMS[name]()) if said else {}
     if name != "auto":
         yield f"--algorithm {name}"
     for key, value in said.items():
         if usual.get(key) != value:
             yield f"--set {shell(f'{key}={_join_values(value)}')}"
+    # A column that is called like a parameter says that it is a column.
+    for column, separator in recipe.sets.items():
+        marked = f"column:{column}" if column in known else column
+        yield f"--set {shell(f'{marked}={separator}')}"
     yield from (f"--weight {shell(f'{name}={weight:g}')}" for name, weight in recipe.weights.items())
 
 

@@ -39,6 +39,7 @@ from shoal.support.parameters import (
 )
 from shoal.table import Column, ColumnType, ReadOptions, check_delimiter
 from shoal.table.hierarchies import Hierarchy, from_toml, is_ready, to_toml
+from shoal.table.sets import check_separator
 
 _MEGABYTES = 16  # of a recipe, with the hierarchies in it
 # What annotations in the table of settings name, and the table itself does not load.
@@ -63,7 +64,7 @@ class Recipe(RecipeSettings):
             object.__setattr__(self, "knows", str(self.knows))  # a number, as people write it
         # Types first: the checks below compare numbers and look up names.
         check_fields(self, read_setting_types())
-        if not self.quasi:
+        if not self.quasi and not self.sets:
             raise RecipeError(
                 "no quasi-identifiers: name the columns that someone could recognise a person by"
             )
@@ -72,6 +73,8 @@ class Recipe(RecipeSettings):
         self._check_quasi_line()
         if self.all_solutions:
             self.algorithm.list_every_solution()  # for its error
+        if not isinstance(self.sets, Mapping):
+            raise RecipeError(f"sets is a mapping from columns to separators, not {self.sets!r}")
         self._check_roles()
         self._check_people()
         self._check_columns()
@@ -126,9 +129,15 @@ class Recipe(RecipeSettings):
         for column, weight in self.weights.items():
             if not isinstance(weight, Real) or not isfinite(weight):
                 raise RecipeError(f"the weight of '{column}' must be a finite number, not {weight!r}")
+        if typed := [name for name in (*self.types, *self.orders) if name in self.sets]:
+            raise RecipeError(f"{quote(typed)} is a column of sets, of which items have no type and no order")
         # A sensitive column may have a hierarchy too: some models measure distances in it.
         kept = (*self.quasi, *self.sensitive)
-        for what, named, among in (("weight", self.weights, self.quasi), ("hierarchy", self.trees, kept)):
+        known = (*self.quasi, *self.sets)
+        for what, named, among in (
+            ("weight", self.weights, known),
+            ("hierarchy", self.trees, (*kept, *self.sets)),
+        ):
             if strange := [column for column in named if column not in among]:
                 raise RecipeError(f"a {what} is given for {quote(strange)}: not among {quote(among)}")
 
@@ -147,6 +156,13 @@ class Recipe(RecipeSettings):
             self._check_group(self.group)
             # It is left out as identifiers are, so that it may be named as one.
             seen |= {} if self.group in self.identifier else {self.group: "group"}
+        for column, separator in self.sets.items():
+            if column in seen:
+                raise RecipeError(
+                    f"column '{column}' is named both person and set: give each column one role"
+                )
+            seen[column] = "set"
+            check_separator(column, separator)
         for role in ROLES:
             for column in getattr(self, role):
                 if column in seen:
@@ -162,9 +178,14 @@ class Recipe(RecipeSettings):
                 raise RecipeError(f"{name} needs a person: name the column that says whose row it is")
         if self.relative is not None and self.relative == self.person:
             raise RecipeError(f"relative names '{self.relative}', which says whose row it is: name a date")
+        if self.pseudonym and self.sets:
+            raise RecipeError(
+                f"a pseudonym and columns of sets ({quote(self.sets)}) cannot be combined: knows is about "
+                "rows with the one and about items with the other; leave out one of them"
+            )
         if self.pseudonym:
             return
-        if self.knows != "1":
+        if self.knows != "1" and not self.sets:
             raise RecipeError(
                 f"knows = {self.knows}, but without a pseudonym the rows of a person cannot be brought "
                 "together, whatever an attacker knows: leave out knows, or ask for a pseudonym"
@@ -199,12 +220,13 @@ class Recipe(RecipeSettings):
                 self.reading.na,
                 self.fold is None or name in self.fold,
             )
-            for name in (*self.quasi, *self.sensitive)
+            for name in (*self.quasi, *self.sensitive, *self.sets)
         }
 
     def without_role(self, names: Sequence[str]) -> list[str]:
         """The columns among ``names`` that have no role."""
-        named = {*self.quasi, *self.sensitive, *self.identifier, *self.plain, self.person, self.group}
+        roles = {*self.quasi, *self.sensitive, *self.identifier, *self.plain, *self.sets}
+        named = {*roles, self.person, self.group}
         return [name for name in names if name not in named]
 
     def left_out(self, names: Sequence[str]) -> list[str]:
@@ -254,8 +276,10 @@ class Recipe(RecipeSettings):
                 if value not in (None, "", [], {}):
                     sections[section][name] = value
         trees = {column: to_toml(tree) for column, tree in self.trees.items()}
+        # What has a section of its own.
+        sections |= {"sets": dict(self.sets), "trees": trees}
         given = {section: values for section, values in sections.items() if values}
-        return {"shoal": {"recipe": self.edition}, **given, **({"trees": trees} if trees else {})}
+        return {"shoal": {"recipe": self.edition}, **given}
 
 
 def read_knows(text: str) -> int | None:
@@ -282,6 +306,7 @@ def check_private(recipe: Recipe) -> None:
 
 
 _SECTIONS = {group: tuple(key for each in list_settings(group) for key in each.keys) for group in GROUPS}
+_BY_COLUMN = ("sets", "trees")  # sections with an entry per column
 # What TOML has to hold for a setting to be made of it; what is wrong inside of that is found later.
 _WANTED = {"tuple[": (list, "a list of texts"), "Mapping[": (dict, "a table"), "str": (str, "text")}
 _KINDS: dict[str, tuple[type, str]] = {
@@ -365,13 +390,12 @@ def _split_source(source: str, folder: Path) -> tuple[str, str]:
 def _from_sections(content: Mapping[str, Any], folder: Path) -> Recipe:
     settings: dict[str, Any] = {"edition": _read_edition(content.get("shoal", {}))}
     content = {section: values for section, values in content.items() if section != "shoal"}
-    trees = content.get("trees", {})
     for section, values in content.items():
-        if section not in (*_SECTIONS, "trees"):
-            raise RecipeError(unknown("section", section, [*_SECTIONS, "trees"]))
+        if section not in (*_SECTIONS, *_BY_COLUMN):
+            raise RecipeError(unknown("section", section, [*_SECTIONS, *_BY_COLUMN]))
         if not isinstance(values, Mapping):
             raise RecipeError(f"'{section}' must be a section, written [{section}]")
-        for name, value in values.items() if section != "trees" else ():
+        for name, value in values.items() if section not in _BY_COLUMN else ():
             if name not in _SECTIONS[section]:
                 raise RecipeError(unknown(f"setting in [{section}]", name, _SECTIONS[section]))
             _check_kind(section, name, value)
@@ -393,7 +417,10 @@ def _from_sections(content: Mapping[str, Any], folder: Path) -> Recipe:
     settings["orders"] = {
         column: _values_in_order(column, values) for column, values in settings.get("orders", {}).items()
     }
-    settings["trees"] = {column: from_toml(tree, f"trees.{column}") for column, tree in trees.items()}
+    settings["trees"] = {
+        column: from_toml(tree, f"trees.{column}") for column, tree in content.get("trees", {}).items()
+    }
+    settings["sets"] = dict(content.get("sets", {}))
     try:
         return Recipe(**{"quasi": (), **settings}, reading=ReadOptions(**reading))
     except TypeError as error:

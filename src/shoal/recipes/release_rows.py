@@ -61,7 +61,7 @@ def read_written_rows(
 ) -> Table:
     """What an outsider reads in a file that was written of so many ``rows``: the columns that count."""
     # The pseudonym of each row counts as well, where there is one.
-    others = (*recipe.sensitive, *((str(recipe.person),) if recipe.pseudonym else ()))
+    others = (*recipe.sensitive, *recipe.sets, *((str(recipe.person),) if recipe.pseudonym else ()))
     cells = read_release(path, layout, names, recipe.quasi, others, as_spelt=as_spelt)
     if cells.height != rows:
         raise InternalError(f"{rows} rows are released, but {cells.height} were written")

@@ -339,7 +339,8 @@ class RecipeSettings:
             option(
                 "--set",
                 metavar="P=V",
-                help=f"A parameter of the algorithm. {names.PARAMETERS} Repeatable.",
+                help=f"A parameter of the algorithm. {names.PARAMETERS} Or a column of sets with what "
+                "separates its items, as diagnoses='|'. Repeatable.",
             ),
             doc="The search, with its parameters.",
             keys=("algorithm", "parameters"),
@@ -612,10 +613,11 @@ class RecipeSettings:
             option(
                 "--knows",
                 metavar="N|all",
-                help="With --pseudonym: how many rows of a person an attacker may know, 1, 2, ... or all.",
+                help="With --pseudonym: how many rows of a person an attacker may know, 1, 2, ... or all. "
+                "With sets: how many items.",
             ),
             doc="How many rows of a person an attacker may know: 1, 2, ... or ``all``. More than 1 only with "
-            "``pseudonym``.",
+            "``pseudonym``; or with ``sets``, where it is the number of items of a person.",
             label="Rows of a person that somebody may know",
             words={"1": "one row", "2": "any two rows", "3": "any three rows", "all": "all rows"},
         ),
@@ -675,6 +677,15 @@ class RecipeSettings:
             ),
             doc="Whether every table of least loss is listed and, where there is an output, written: further "
             "ones beside it, as ``release-2.csv``. Only an exact search has them.",
+        ),
+    )
+    sets: Mapping[str, str] = field(
+        default_factory=dict,
+        # Its option is --set, by which parameters of the algorithm are said, too.
+        metadata=setting(
+            "",
+            doc="Columns of sets, such as ``E11|I10|N18``, with what separates the items. Somebody may know "
+            "up to ``knows`` items of a person. They have no other role.",
         ),
     )
 

@@ -17,7 +17,23 @@ from shoal.verification.verifier import Verdict
 if TYPE_CHECKING:
     from shoal.report.statistics import Evidence
 
+NO_PAGE = "a page is about quasi-identifiers other than sets, and there are none: take the JSON instead"
 NO_EXCERPT = "safepub tells nothing of the table but the release: there are no rows for an excerpt"
+
+
+@dataclass(frozen=True, slots=True)
+class SetFigures:
+    """What became of the items of a column of sets."""
+
+    items: int
+    """Items of the table, of every person each once."""
+    generalised: int
+    """Those that were released as a group."""
+    left_out: int
+    released_values: int
+    """Different items and groups in the release."""
+    ncp: float
+    """The mean width over all items; one that was left out counts 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +93,9 @@ class Report(PartlyPickled):
     """The table and the release, from which `to_html` draws; None once they are let go."""
     people: int | None = None
     """People in the release, where they were counted instead of rows; ``smallest_class`` is then theirs."""
+    sets: Mapping[str, SetFigures] = field(default_factory=dict)
+    """By column of sets, what became of its items; ``smallest_class`` is then the fewest people whom anybody
+    finds who knows as many items as the goal says."""
     people_left_out: int | None = None
     """People none of whose rows are in the release, where people were counted."""
 
@@ -122,6 +141,8 @@ class Report(PartlyPickled):
         del plain["evidence"]
         if self.people is None:
             del plain["people"]
+        if not self.sets:
+            del plain["sets"]
         if self.people_left_out is None:
             del plain["people_left_out"]
         return plain
@@ -139,6 +160,8 @@ class Report(PartlyPickled):
 
         if self.evidence is None:
             raise InputError("this report was kept without its table, so that no page can be drawn from it")
+        if not self.quasi:
+            raise RecipeError(NO_PAGE)
         if excerpt and self.released_only:
             raise RecipeError(NO_EXCERPT)
         write_page(self, self.evidence, Path(path), excerpt)

@@ -89,7 +89,10 @@ def summarize_report(report: Report, evidence: Evidence | None = None) -> list[s
             "The rows of a person stay together under a pseudonym. Somebody who knows "
             f"{_describe_known_rows(evidence)} finds {found} or more."
         )
-    if evidence is not None and report.released_rows:
+    if report.sets:
+        told = [_describe_set_release(report)]
+    # The risk by the other columns would understate that of somebody who knows items as well.
+    elif evidence is not None and report.released_rows:
         told.append(_describe_remaining_risk(evidence) if report.released_only else _describe_risk(evidence))
     recipe = None if evidence is None else evidence.recipe
     person = None if recipe is None or recipe.pseudonym else recipe.person
@@ -106,6 +109,19 @@ def summarize_report(report: Report, evidence: Evidence | None = None) -> list[s
             "checker that knows nothing of how they were found."
         )
     return told
+
+
+def _describe_set_release(report: Report) -> str:
+    """What was done in a release with columns of sets, and what it protects from."""
+    items = sum(each.items for each in report.sets.values())
+    left_out = sum(each.left_out for each in report.sets.values())
+    found = format_count(report.smallest_class, "person", "people")
+    return (
+        f"{_describe_released_rows(report)} In {join_names(report.quasi)} values were made coarser until "
+        f"rows look the same. Of the {items:,} items in {join_names(tuple(report.sets))} some were grouped "
+        f"and {left_out:,} left out: somebody who knows the other columns and as many items of a person as "
+        f"the goal says finds {found} or more."
+    )
 
 
 def _describe_known_rows(evidence: Evidence) -> str:
@@ -170,8 +186,9 @@ def _choose_verb(names: Sequence[str]) -> str:
 
 
 def _describe_attacker_knowledge(report: Report) -> str:
+    known = (*report.quasi, *(f"items of {name}" for name in report.sets))
     return (
-        f"Only {join_names(report.quasi)} {_choose_verb(report.quasi)} taken as known to an "
+        f"Only {join_names(known)} {_choose_verb(known)} taken as known to an "
         "attacker. Somebody who knows "
         "more about a person, or other columns, may still find the row."
     )

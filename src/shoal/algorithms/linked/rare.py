@@ -51,7 +51,7 @@ class _Items:
     """How many equal items of the person come before."""
 
     @classmethod
-    def from_rows(cls, person: NDArray[np.int64], cell: NDArray[np.int64], knows: int) -> _Items:
+    def from_rows(cls, person: NDArray[np.int64], cell: NDArray[np.int64], copies: int) -> _Items:
         kept = np.flatnonzero(cell >= 0)
         row = kept[np.lexsort((cell[kept], person[kept]))]
         # The first of each run of equal rows of a person.
@@ -59,18 +59,21 @@ class _Items:
         new[1:] = (np.diff(person[row]) != 0) | (np.diff(cell[row]) != 0)
         first = np.maximum.accumulate(np.where(new, np.arange(row.size), 0))
         copy = np.arange(row.size) - first
-        few = copy < knows
+        few = copy < copies
         row, copy = row[few], copy[few]
         count = np.bincount(person[row], minlength=int(person.max()) + 1)
         return cls(row, np.cumsum(count)[person[row]], cell[row], copy)
 
 
-def find_rare_rows(person: NDArray[np.int64], cell: NDArray[np.int64], knows: int, k: int) -> RareRows | None:
+def find_rare_rows(
+    person: NDArray[np.int64], cell: NDArray[np.int64], knows: int, k: int, copies: int | None = None
+) -> RareRows | None:
     """Rows in rare combinations of one row, if there are any, else of two, and so on; None if there are none.
 
     Of a rare combination, the row in the cell with fewest rows is taken: it is the least common part of it.
+    So many ``copies`` of a row can be known; as many as rows, where that is not said, and one in a set.
     """
-    items = _Items.from_rows(person, cell, knows)
+    items = _Items.from_rows(person, cell, copies or knows)
     if items.row.size == 0:
         return None
     size = np.bincount(items.cell)

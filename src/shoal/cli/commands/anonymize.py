@@ -17,9 +17,10 @@ from shoal.engines.api import add_note, build_goal, check_engine
 from shoal.engines.api import run as run_recipe
 from shoal.engines.inputs import list_inputs
 from shoal.engines.select_engine import fit_to_memory
-from shoal.errors import OutputError
+from shoal.errors import OutputError, RecipeError
 from shoal.recipes.recipe import Recipe
 from shoal.report import Report
+from shoal.report.figures import NO_PAGE
 from shoal.support.files import whole_file
 from shoal.table import Table, check_writable, read_quasi_names
 
@@ -73,6 +74,7 @@ def anonymize(
     standard.check_standard_output(output, as_json, settings["all_solutions"])
     with standard.to_standard_output(output, input, out_format) as target:
         # What can be refused without the table is refused before it is read, which may take long.
+        searched, sets = a.read_set_options(algorithm, set)
         draft = Recipe(
             quasi=("?",),
             models=build_goal(k, l, model or (), t=t),
@@ -81,7 +83,8 @@ def anonymize(
             reading=a.reading_options(delimiter, encoding, no_header, na, quasi),
             orders=a.orders_of(order),
             hierarchies=tuple(hierarchies or ()),
-            algorithm=a.algorithm_of(algorithm, set),
+            algorithm=searched,
+            sets=sets,
             accept=a.reasons_of(accept),
             **a.plain_settings(settings),
         )
@@ -104,12 +107,23 @@ def anonymize(
                 quasi = read_quasi_names(input, draft.reading)
 
             def roles_in(table: Table) -> dict[str, tuple[str, ...]]:
+                a.read_set_options(algorithm, set, table.names)  # for its error: now the columns are known
                 named = (roles, quasi, sensitive, identifier, plain)
-                return a.roles_of(table, *named, person=draft.person, group=draft.group, lenient=lenient)
+                return a.roles_of(
+                    table,
+                    *named,
+                    needed=not sets,
+                    person=draft.person,
+                    group=draft.group,
+                    lenient=lenient,
+                    sets=sets,
+                )
 
             table, source = a.open_table(input, draft, whole, roles_in)
             seconds = perf_counter() - begin
             role = roles_in(table)
+            if report is not None and not role["quasi"]:
+                raise RecipeError(NO_PAGE)
             recipe = replace(
                 draft,
                 quasi=role["quasi"],

@@ -18,6 +18,7 @@ from shoal.cli.options import option
 from shoal.cli.screen import make_console, progress
 from shoal.cli.standard import from_standard_input
 from shoal.engines.api import known_columns
+from shoal.engines.memory import NO_SETS
 from shoal.engines.prepare import known_to_all
 from shoal.errors import RecipeError
 from shoal.recipes.recipe import Recipe
@@ -121,6 +122,8 @@ def attack(
     """
     _check_options(release, original, control, holdout, recipe, bool(quasi or sensitive or roles or person))
     known = Recipe.from_toml(recipe) if recipe is not None else None
+    if known is not None and known.sets:  # attacks do not look at items, so that they would find too little
+        raise RecipeError(NO_SETS)
     if known is not None:
         no_header, na = no_header or not known.reading.header, [*known.reading.na, *(na or ())]
     options = a.reading_options(delimiter, encoding, no_header, na)

@@ -30,6 +30,7 @@ def verify(
     person: o.Person = None,
     knows: o.Knows = None,
     group: o.Group = None,
+    set: o.Sets = None,
     roles: o.Roles = None,
     recipe: Annotated[
         Path | None,
@@ -83,10 +84,11 @@ def verify(
     known = None if recipe is None else Recipe.from_toml(recipe)
     if audit is not None:
         known = audit.recipe
-    if known is not None and (quasi or sensitive or person or knows or group or roles):
+    if known is not None and (quasi or sensitive or person or knows or group or set or roles):
         given = "--recipe" if audit is None else "--report"
         raise RecipeError(
-            f"give roles by {given} or by --quasi, --sensitive, --person, --knows and --roles, not both"
+            f"give roles by {given} or by --quasi, --sensitive, --person, --knows, --set and --roles, "
+            "not both"
         )
     options = a.reading_options(delimiter, encoding, no_header, na)
     judge = partial(
@@ -98,7 +100,9 @@ def verify(
         found = judge(table, recipe=known)
     else:
         table = read_table(release, options, may_be_empty=may_release_nothing(models))
-        role = a.roles_of(table, roles, quasi, sensitive, None, None, person=person, group=group)
+        sets = a.separators_of(table, set)
+        named = (roles, quasi, sensitive, None, None)
+        role = a.roles_of(table, *named, needed=not sets, person=person, group=group, sets=sets)
         found = judge(
             table,
             quasi=role["quasi"],
@@ -106,6 +110,7 @@ def verify(
             person=person,
             knows=knows,
             group=group,
+            sets=sets,
             hierarchies=a.trees_of(table, hierarchies),
             types=a.types_of(table, None, type),
             orders=a.orders_of(order),

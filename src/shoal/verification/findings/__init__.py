@@ -18,6 +18,7 @@ from shoal.verification.findings.determination import SampledRows, check_determi
 from shoal.verification.findings.linked import check_linked_rows
 from shoal.verification.findings.order import Steps, check_row_order
 from shoal.verification.findings.people import check_repeated_identifiers
+from shoal.verification.findings.sets import check_whole_sets
 from shoal.verification.findings.spelling import check_spelling
 from shoal.verification.findings.uniqueness import (
     SAMPLE_ROWS,
@@ -58,13 +59,25 @@ CHECKS: tuple[Check, ...] = (
     check_spelling,
 )
 
-_KINDS = ("unique-rows", "determines", "repeated", "linked-rows", "row-counts", "row-order", "spelling")
+_KINDS = (
+    "unique-rows",
+    "determines",
+    "repeated",
+    "linked-rows",
+    "row-counts",
+    "whole-sets",
+    "row-order",
+    "spelling",
+)
 _ORDER: dict[Severity, int] = {"high": 0, "medium": 1, "low": 2}
 
 
 def judge_release(judged: JudgedRelease, accepted: Mapping[str, str] | None = None) -> tuple[Finding, ...]:
     """Find what a release gives away, the most severe first."""
-    found = [finding for check in CHECKS for finding in check(judged)] if judged.frame.height else []
+    found = list(check_whole_sets(judged)) if judged.frame.height else []
+    rest = judged.leave_out_sets()
+    if rest.frame.height:
+        found += [finding for check in CHECKS for finding in check(rest)]
     return accept_findings(found, accepted or {})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -90,6 +90,8 @@ class JudgedRelease:
     knows: str = ""
     """How many rows of a person the goal takes an attacker to know, ``1``, ``2``, ... or ``all``, where
     pseudonyms keep the rows of a person together; empty where nothing does."""
+    sets: Mapping[str, str] = field(default_factory=dict)
+    """Columns of sets, by what separates their items; then ``knows`` is a number of items."""
     keeps_order: bool = True
     """Whether rows stand in the order in which the table had them."""
     cells: CellNumbers = field(init=False, repr=False)
@@ -98,6 +100,11 @@ class JudgedRelease:
     def __post_init__(self) -> None:
         # The class is frozen: only this way a field can follow from another.
         object.__setattr__(self, "cells", CellNumbers(self.frame))
+
+    def leave_out_sets(self) -> JudgedRelease:
+        """The same without columns of sets, of which a goal is about single items."""
+        frame = self.frame.drop(self.sets)
+        return replace(self, frame=frame, sets={}, knows="") if self.sets else self
 
     @property
     def other_columns(self) -> list[str]:

@@ -21,7 +21,8 @@ def check_repeated_identifiers(judged: JudgedRelease) -> Iterator[Finding]:
     if not judged.identifiers:
         return iter(())
     # Classes as a reader sees them; they are the same for every identifier.
-    class_of = number_rows([use_safe_name(judged.frame[name]) for name in judged.quasi])
+    cells = [use_safe_name(judged.frame[name]) for name in judged.quasi]
+    class_of = number_rows(cells) if cells else np.zeros(judged.frame.height, np.int64)
     size = np.bincount(class_of)
 
     def count_repeated(name: str) -> tuple[int, int]:

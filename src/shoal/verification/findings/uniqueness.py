@@ -108,7 +108,7 @@ class CellCounter:
 
     def sample_classes(self, quasi: Sequence[str]) -> CellCounter:
         """Some of the rows, with all the rows that equal them in ``quasi``."""
-        if self.rows <= self._most:
+        if self.rows <= self._most or not quasi:
             return self
         # Whole classes: part of a class would make its rows look unique.
         class_of = number_rows([use_safe_name(self._frame[name]) for name in quasi])
