@@ -163,7 +163,7 @@ def count_linked_people(class_of: NDArray[np.int64], linked: LinkedRows, least: 
 
 def number_histories(class_of: NDArray[np.int64], person: NDArray[np.int64]) -> NDArray[np.int64]:
     """[people] number the people so that only those with the same released rows share a number."""
-    rows = pl.DataFrame({"person": person, "row": class_of}).sort("person", "row")
+    rows = pl.DataFrame({"person": person, "row": class_of}).sort("person", "row", maintain_order=True)
     histories = rows.group_by("person", maintain_order=True).agg(pl.col("row").cast(pl.String).str.join(" "))
     return histories["row"].rank("dense").to_numpy().astype(np.int64) - 1
 
@@ -221,7 +221,7 @@ def _extend_choices(begun: pl.DataFrame, items: pl.DataFrame, width: int) -> pl.
 
 def _divide_choices(begun: pl.DataFrame, items: pl.DataFrame) -> list[pl.DataFrame]:
     """Choices in two parts, where one more row would make too many of them; equal ones stay together."""
-    rows = items.group_by("person").agg(pl.len().alias("rows"))
+    rows = items.group_by("person", maintain_order=True).agg(pl.len().alias("rows"))
     ahead = int(begun.join(rows, on="person", how="left")["rows"].sum())
     choice = begun["choice"]
     if ahead <= _LARGEST or choice.n_unique() < 2:

@@ -19,7 +19,7 @@ def check_linked_rows(judged: JudgedRelease) -> Iterator[Finding]:
     if judged.person is None or judged.knows in ("", "all") or judged.k < 2:
         return
     class_of = number_rows([use_safe_name(judged.frame[name]) for name in judged.quasi])
-    rows = pl.DataFrame({"person": judged.person, "row": class_of}).sort("person", "row")
+    rows = pl.DataFrame({"person": judged.person, "row": class_of}).sort("person", "row", maintain_order=True)
     people = rows.group_by("person", maintain_order=True).agg(
         pl.len().alias("count"), pl.col("row").cast(pl.String).str.join(" ")
     )
