@@ -32,6 +32,13 @@ def silence_warnings() -> Iterator[None]:
         yield
 
 
+def load_functions() -> Any:
+    """The functions on Spark's columns, which only a machine with Spark has."""
+    from pyspark.sql import functions  # noqa: PLC0415
+
+    return functions
+
+
 def import_pyspark() -> Any:
     """The package, if it is there, new enough and has a Java to run on."""
     with silence_warnings():

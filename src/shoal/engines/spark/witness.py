@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.engines.packing import CodePacking
 from shoal.engines.prepare import PreparedTable
+from shoal.engines.spark.session import load_functions
 from shoal.engines.spark.source import PERSON, PLAIN, SparkSource
 from shoal.engines.steps import ColumnSteps, StepCounter
 from shoal.recipes.recipe import Recipe
@@ -29,7 +30,7 @@ _SHARE = 4  # times the rows that a sample should have, it may have because its 
 
 def render_cell(column: str, kind: str) -> Any:
     """A cell as its reader sees it; zero and minus zero are equal numbers, but not to a reader."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
+    f = load_functions()
 
     whole = kind in PLAIN and kind not in ("float", "double")
     return (
@@ -39,7 +40,7 @@ def render_cell(column: str, kind: str) -> Any:
 
 def _hash_cells(cells: Sequence[Any], number: int) -> Any:
     """One word for some cells; columns differ in their ``number``, so that equal cells have other words."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
+    f = load_functions()
 
     # Spark's hash passes over what is missing, so that is said beside it.
     parts = [part for cell in cells for part in (cell.isNull(), cell)]
@@ -64,7 +65,7 @@ class SparkCounter:
 
     def count_each(self, sets: Sequence[Sequence[str]]) -> list[int]:
         """The same for several sets of columns, in one pass."""
-        from pyspark.sql import functions as f  # noqa: PLC0415
+        f = load_functions()
 
         keys = [
             f.struct(f.lit(at).alias("at"), self._combine_words(columns).alias("key"))
@@ -82,7 +83,7 @@ class SparkCounter:
         return [counted.get(at, 0) for at in range(len(sets))]
 
     def _combine_words(self, columns: Sequence[str]) -> Any:
-        from pyspark.sql import functions as f  # noqa: PLC0415
+        f = load_functions()
 
         names = [f"w{self._others.index(name)}" for name in columns if name in self._others]
         first, *rest = [*names, *(["class"] if len(names) < len(columns) else [])]
@@ -94,7 +95,7 @@ class SparkCounter:
 
     def sample_classes(self, quasi: Sequence[str]) -> SparkCounter:
         """Some of the rows, with all the rows that equal them in ``quasi``."""
-        from pyspark.sql import functions as f  # noqa: PLC0415
+        f = load_functions()
 
         if self.rows <= self._most:
             return self
@@ -192,7 +193,7 @@ class SparkWitness:
 
     def _render_source_cell(self, name: str, kind: str) -> Any:
         """A cell of the source; of a column that is left out, null for what is missing."""
-        from pyspark.sql import functions as f  # noqa: PLC0415
+        f = load_functions()
 
         cell = render_cell(self._source.column_name(name), kind)
         if name in self._others or not self._source.na:
@@ -232,7 +233,7 @@ class SparkWitness:
 
     def _fetch_sampled_words(self, word: str, most: int) -> pl.DataFrame:
         """The words of rows that have some of the values of a column."""
-        from pyspark.sql import functions as f  # noqa: PLC0415
+        f = load_functions()
 
         words = self._hold_words()
         columns = [word, *self._key_columns, *(f"q{j}" for j in range(len(self._encoded)))]
@@ -243,7 +244,7 @@ class SparkWitness:
 
     def count_repeated(self, name: str, k: int) -> tuple[int, int]:
         """Rows in classes with fewer than ``k`` distinct values of a column, and its distinct values."""
-        from pyspark.sql import functions as f  # noqa: PLC0415
+        f = load_functions()
 
         word, words = self._word_of(name), self._hold_words()
         pairs = words.groupBy("class", word).agg(f.count(f.lit(1)).alias("n"))
@@ -261,7 +262,7 @@ class SparkWitness:
         )
 
     def _sum_squares(self, name: str) -> float:
-        from pyspark.sql import functions as f  # noqa: PLC0415
+        f = load_functions()
 
         if name in self.left_out:
             counted = self._hold_words().groupBy(self._word_of(name)).agg(f.count(f.lit(1)).alias("n"))
