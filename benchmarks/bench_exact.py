@@ -1,12 +1,8 @@
-"""Exact search: states, CPU and proven gap as tables grow from 4 to 100 rows; evolution beside partitioning.
-
-Writes the figures of the first part as a plot, out/bench_exact.html.
-"""
+"""Exact search: states, CPU and proven gap from 4 to 100 rows; evolution beside partitioning."""
 
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import polars as pl
 
@@ -20,20 +16,17 @@ SIZES = {
 }
 SECONDS = 120.0
 QUASI = ("age", "education", "sex", "marital-status")
-OUT = Path(__file__).parents[1] / "out"
 
 
 def main() -> None:
-    rows = grow()
-    draw(rows)
+    grow()
     evolve()
 
 
-def grow() -> pl.DataFrame:
+def grow() -> None:
     """Solve the first rows of Adult, four columns with hierarchies for three."""
     frame = pl.read_csv(need(DATA / "adult" / "adult_9col.csv"), separator=";", n_rows=100)
     trees = {name: DATA / "adult" / "hierarchies" / f"{name}.csv" for name in QUASI[1:]}
-    records = []
     for (semantics, k), sizes in SIZES.items():
         figures = Figures(f"semantics = {semantics}, k = {k}")
         for size in sizes:
@@ -50,32 +43,7 @@ def grow() -> pl.DataFrame:
                 f"{size} rows: proven gap", gap, "%", 5.0 if semantics == "classes" and k == 2 else None
             )
             figures.add(f"{size} rows: states", report.nodes or 0)
-            records.append((f"{semantics}, k = {k}", size, spent, gap, report.nodes or 0))
         figures.close()
-    return pl.DataFrame(records, ["search", "rows", "CPU seconds", "gap in percent", "states"], orient="row")
-
-
-def draw(rows: pl.DataFrame) -> None:
-    """One curve per search: CPU, states and gap over the number of rows."""
-    import plotly.graph_objects as go
-    from plotly.subplots import make_subplots
-
-    measures = ("CPU seconds", "states", "gap in percent")
-    figure = make_subplots(rows=1, cols=3, subplot_titles=measures)
-    colours = ("#00796b", "#c2185b", "#f9a825")
-    for (search,), part in rows.group_by("search", maintain_order=True):
-        colour = colours[rows["search"].unique(maintain_order=True).to_list().index(search)]
-        for column, measure in enumerate(measures, start=1):
-            curve = go.Scatter(
-                x=part["rows"], y=part[measure], name=str(search), line={"color": colour},
-                legendgroup=str(search), showlegend=column == 1, mode="lines+markers",
-            )  # fmt: skip
-            figure.add_trace(curve, row=1, col=column)
-    figure.update_yaxes(type="log", col=1).update_yaxes(type="log", col=2)
-    figure.update_xaxes(title="rows")
-    OUT.mkdir(exist_ok=True)
-    figure.write_html(OUT / "bench_exact.html", include_plotlyjs=True)
-    print("\nthe plot is in out/bench_exact.html")
 
 
 def evolve() -> None:
