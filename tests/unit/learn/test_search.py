@@ -283,7 +283,7 @@ def test_it_draws_and_clones():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"k": 0}, "k must be at least 1, not 0"),
+        ({"k": 0, "l": None}, "k must be at least 1, not 0"),
         ({"k": 5, "l": 6}, "every l is above every k"),
         ({"sensitive": [SEPAL[0]]}, "both quasi and sensitive"),
         ({"quasi": ["nope"]}, "unknown column 'nope'"),

@@ -57,10 +57,12 @@ def test_a_goal_out_of_reach_says_why():
     )
 
 
-@pytest.mark.parametrize("model", [KAnonymity, DistinctL])
-@pytest.mark.parametrize("parameter", [1, 0, -3])
-def test_a_parameter_that_promises_nothing_is_refused(model, parameter):
-    with pytest.raises(RecipeError, match=f"must be at least 2, not {parameter}"):
+@pytest.mark.parametrize(
+    ("model", "parameter", "least"),
+    [(KAnonymity, 0, 1), (KAnonymity, -3, 1), (DistinctL, 1, 2), (DistinctL, 0, 2), (DistinctL, -3, 2)],
+)
+def test_a_parameter_that_means_nothing_is_refused(model, parameter, least):
+    with pytest.raises(RecipeError, match=f"must be at least {least}, not {parameter}"):
         model(parameter)
 
 
@@ -87,7 +89,7 @@ def test_models_are_read_and_written_by_name():
         ("k", "privacy model k needs 'k': write k(k=...)"),
         ("k(k=many)", "k of privacy model k must be a whole number, not 'many'"),
         ("k(l=5)", "unknown parameter of privacy model k 'l'"),
-        ("k(k=1)", "k must be at least 2, not 1"),
+        ("k(k=0)", "k must be at least 1, not 0"),
     ],
 )
 def test_a_model_that_cannot_be_read(text, says):
