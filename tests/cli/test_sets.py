@@ -41,6 +41,19 @@ def test_json_has_the_items(shoal, table):
     assert report["columns"]["dx"]["type"] == "set"
 
 
+def test_findings_are_about_whole_sets(shoal, write):
+    """The goal is about one item; sets are no columns that stay as they are."""
+    cells = [f"i{at % 7}|j{at % 5}" for at in range(140)]
+    table = write(
+        "baskets.csv", "age,dx\n" + "".join(f"{20 + at % 2},{cell}\n" for at, cell in enumerate(cells))
+    )
+    report = json.loads(shoal.succeeds("anonymize", table, "-q", "age", "-k", 3, "--set", "dx=|", "--json"))
+    found = {each["id"]: each for each in report["findings"]}
+    assert found["whole-sets"]["severity"] == "high"
+    assert found["whole-sets"]["figure"] == 1.0
+    assert "unique-rows" not in found
+
+
 def test_a_name_that_is_both_a_parameter_and_a_column(shoal, table):
     says = shoal.fails(2, "anonymize", table, *GOAL, "--set", "seconds=1")
     assert "both a parameter of auto and a column" in says

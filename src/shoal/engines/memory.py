@@ -422,6 +422,7 @@ def judge_whole(recipe: Recipe, recoded: RecodedFrame) -> tuple[Finding, ...]:
         left_out=table.gather_columns(hidden, taken),
         person=recoded.person,
         knows=recipe.knows if recipe.pseudonym or recipe.sets else "",
+        sets=recipe.sets,
         keeps_order=keeps_order,
     )
     return judge_release(judged, recipe.accept)
