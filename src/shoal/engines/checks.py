@@ -137,11 +137,15 @@ def check_linked(recipe: Recipe) -> None:
             f"with a pseudonym, render is 'label' or 'interval', not '{recipe.render}': that would give the "
             "rows of a person other static values than each other"
         )
+    _check_linking(recipe, "makes no release with pseudonyms")
+
+
+def _check_linking(recipe: Recipe, refused: str) -> None:
+    """Refuse an algorithm whose classes cannot be classes of people with all that is linked to them."""
     if not recipe.algorithm.links_people:
         able = [name for name, kind in ALGORITHMS.items() if kind.links_people]
         raise RecipeError(
-            f"{name_of(ALGORITHMS, recipe.algorithm)} makes no release with pseudonyms: take "
-            f"{', '.join(able[:-1])} or {able[-1]}"
+            f"{name_of(ALGORITHMS, recipe.algorithm)} {refused}: take {', '.join(able[:-1])} or {able[-1]}"
         )
 
 
@@ -152,12 +156,7 @@ def check_sets(recipe: Recipe) -> None:
         raise RecipeError(f"the loss of sets is ncp, not {recipe.loss}: leave out the loss")
     if any(recipe.weights.get(name, 1.0) < 0 for name in (*recipe.quasi, *recipe.sets)):
         raise RecipeError("with columns of sets, weights are 0 or more")
-    if not recipe.algorithm.links_people:
-        able = [name for name, kind in ALGORITHMS.items() if kind.links_people]
-        raise RecipeError(
-            f"{name_of(ALGORITHMS, recipe.algorithm)} takes no columns of sets: take "
-            f"{', '.join(able[:-1])} or {able[-1]}"
-        )
+    _check_linking(recipe, "takes no columns of sets")
 
 
 def check_reach(problem: Problem) -> None:
