@@ -133,10 +133,13 @@ def problems(draw):
 
 def boxes(kinds, columns, weights, loss, row):
     """Every way to write one row: what each cell covers, and the cost."""
-    cells = [
-        [(covered, weight * cost) for covered, cost in KINDS[kind](column, column[row], loss)]
-        for kind, column, weight in zip(kinds, columns, weights, strict=True)
-    ]
+    cells = []
+    for kind, column, weight in zip(kinds, columns, weights, strict=True):
+        options = [*KINDS[kind](column, column[row], loss)]
+        # To suppress the only value is worth something if its weight is negative; a tree has a root for that.
+        if weight < 0 and len(set(column)) == 1 and kind != "tree":
+            options.append((frozenset([column[row], "*"]), 1.0))
+        cells.append([(covered, weight * cost) for covered, cost in options])
     return [(tuple(c for c, _ in box), sum(cost for _, cost in box)) for box in product(*cells)]
 
 
