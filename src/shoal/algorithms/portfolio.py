@@ -87,14 +87,19 @@ def _evolve_best(
     problem: Problem, refined: Proposal, made: list[NDArray[np.int32]], seconds: float, budget: Budget
 ) -> Proposal:
     """What evolves from the refined classes, if it loses less than they do."""
-    table = problem.rows.one_by_one(in_order=True)
+    # By the weighted rows, so that what evolves does not depend on the order of the input.
+    order = np.argsort(refined.table.of_row, kind="stable")
+    ordered = replace(problem, rows=problem.rows.take_rows(order))
+    table = ordered.rows.one_by_one(in_order=True)
     space = TableSpace.from_codes(problem.domains, table.codes, problem.loss, problem.weights, sets=True)
-    starts = np.stack([classes[refined.table.of_row] for classes in made]).astype(np.int64)
+    starts = np.stack([classes[refined.table.of_row[order]] for classes in made]).astype(np.int64)
     budget.scale = space.scale
-    size = max(problem.build_rules(table).size, 2)
+    size = max(ordered.build_rules(table).size, 2)
     more = min(max(space.rows / _PLENTY, 1.0), 2.0)
-    class_of, _ = evolve_in_rounds(problem, space, starts, int(more * seconds / (_VISIT * size)), budget)
-    bred = build_cheapest_proposal(table, space, class_of)
+    class_of, _ = evolve_in_rounds(ordered, space, starts, int(more * seconds / (_VISIT * size)), budget)
+    place = np.empty(order.size, np.int32)
+    place[order] = table.of_row
+    bred = build_cheapest_proposal(replace(table, of_row=place), space, class_of)
     before, after = _measure_loss(problem, refined), _measure_loss(problem, bred)
     if after >= before:
         return refined

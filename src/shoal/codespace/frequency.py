@@ -71,6 +71,12 @@ class CodedRows:
         """Number of original rows."""
         return self.quasi[0].size if self.count is None else int(self.count.sum())
 
+    def take_rows(self, order: NDArray[np.int64]) -> CodedRows:
+        """The same rows in another order."""
+        assert self.count is None
+        quasi, sensitive = (tuple(each[order] for each in part) for part in (self.quasi, self.sensitive))
+        return CodedRows(quasi, self.sizes, sensitive, self.sensitive_sizes)
+
     def collapse_rows(self) -> FrequencyTable:
         """Equal rows as one weighted row, in lexicographic order."""
         of_row = rank_rows(self.quasi, self.sizes)
