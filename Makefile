@@ -36,7 +36,7 @@ test: $(DEV) browser java ## run the tests that a release needs; choose some wit
 	@$(BIN)/shoal cache warm --quiet
 	@$(BIN)/pytest -q -n auto -m 'not exhaustive' $(ARGS)
 
-# CI runs both, one after the other.
+# The workflow runs it as a job of its own, beside the other two.
 test-all: $(DEV) browser java ## run what make test leaves out: whole matrices, large tables, all cases on the cluster
 	@$(BIN)/shoal cache warm --quiet
 	@$(BIN)/pytest -q -n auto -m exhaustive $(ARGS)

@@ -20,6 +20,7 @@ from shoal.table import ReadOptions, Table, read_table
 
 FOLDER = DATA / "adult"
 PLAIN = Recipe(
+    others="drop",
     quasi=ADULT_QUASI,
     models=(KAnonymity(10),),
     reading=ReadOptions(na=("?",)),

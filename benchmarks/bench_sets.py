@@ -17,6 +17,7 @@ import polars as pl
 
 import shoal
 from measure import Figures, cpu
+from shoal.table.samples import sample, sample_hierarchies
 
 Basket = frozenset[int]
 SIZES = ((2_000, 64, 5), (2_000, 64, 20), (10_000, 256, 10))  # baskets, items, k
@@ -25,18 +26,19 @@ SIZES = ((2_000, 64, 5), (2_000, 64, 20), (10_000, 256, 10))  # baskets, items, 
 def main() -> None:
     figures = Figures("Columns of sets")
     for rows, items, k in SIZES if "--full" in sys.argv else SIZES[:1]:
-        baskets = make_baskets(rows, items)
+        baskets, nodes = make_baskets(rows, items), name_nodes(items)
         table = pl.DataFrame(
             {"basket": ["|".join(f"i{item:03}" for item in sorted(each)) for each in baskets]}
         )
-        tree = [[f"i{item:03}", *names[1:]] for item, names in enumerate(name_nodes(items))]
+        tree = [[f"i{item:03}", *names[1:]] for item, names in enumerate(nodes)]
         for knows in (1, 2, 3):
-            paper = AprioriMethod(baskets, items, k).anonymize(knows)
+            paper = AprioriMethod(baskets, nodes, k).anonymize(knows)
             found = shoal.anonymize(
                 table, k=k, sets={"basket": "|"}, knows=knows, hierarchies={"basket": tree}
             )
             loss = f"{rows:,} baskets of {items} items, k = {k}, knows {knows}"
             figures.add(f"loss, {loss}", found.report.ncp, "", paper)
+    compare_stays(figures, 5_000 if "--full" in sys.argv else 1_000)
     table = pl.DataFrame({"basket": ["|".join(map(str, each)) for each in make_baskets(10_000, 100)]})
     # Taking the cells apart and counting single items is the least that a run has to do.
     counted = cpu(lambda: table["basket"].str.split("|").explode().value_counts(), 5)
@@ -44,6 +46,35 @@ def main() -> None:
         spent = cpu(lambda knows=knows: shoal.anonymize(table, k=10, sets={"basket": "|"}, knows=knows), 1)
         figures.add(f"a run to counting single items, 10,000 baskets, knows {knows}", spent / counted, "x")
     figures.close()
+
+
+def compare_stays(figures: Figures, rows: int) -> None:
+    """The diagnoses of hospital stays, of patients who have several: patients are counted in both."""
+    stays = sample("visits", rows=rows).select("patient_id", "diagnoses")
+    baskets, nodes = read_stays(stays)
+    owners = stays["patient_id"].rank("dense").to_list()
+    for k in (5, 20):
+        for knows in (1, 2, 3):
+            paper = AprioriMethod(baskets, nodes, k, owners).anonymize(knows)
+            found = shoal.anonymize(
+                stays,
+                person="patient_id",
+                k=k,
+                sets={"diagnoses": "|"},
+                knows=knows,
+                hierarchies={"diagnoses": sample_hierarchies("visits")["diagnoses"]},
+            )
+            name = f"loss, {rows:,} stays of {stays['patient_id'].n_unique():,} patients, k = {k}"
+            figures.add(f"{name}, knows {knows}", found.report.ncp, "", paper)
+
+
+def read_stays(stays: pl.DataFrame) -> tuple[list[Basket], list[list[str]]]:
+    """The diagnoses of each stay, by their places in the hierarchy, and the groups above each."""
+    tree = sample_hierarchies("visits")["diagnoses"]
+    place = {row[0]: at for at, row in enumerate(tree)}
+    cells = [cell.split("|") if cell else [] for cell in stays["diagnoses"].to_list()]
+    nodes = [[f"{level}:{name}" for level, name in enumerate(row)] for row in tree]
+    return [frozenset(place[name] for name in cell) for cell in cells], nodes
 
 
 def make_baskets(rows: int, items: int, seed: int = 7) -> list[Basket]:
@@ -66,12 +97,14 @@ def name_nodes(items: int, fan: int = 4) -> list[list[str]]:
 class AprioriMethod:
     """One generalisation for a whole table, found with combinations of one item, then of two, and so on."""
 
-    def __init__(self, baskets: list[Basket], items: int, k: int) -> None:
-        self.baskets, self.k = baskets, k
-        self.nodes = name_nodes(items)
+    def __init__(
+        self, baskets: list[Basket], nodes: list[list[str]], k: int, owners: list[int] | None = None
+    ) -> None:
+        self.baskets, self.k, self.owners = baskets, k, owners
+        self.nodes = nodes
         self.occurrences = Counter(item for basket in baskets for item in basket)
         self.leaves = Counter(node for names in self.nodes for node in names)
-        self.level = [0] * items
+        self.level = [0] * len(nodes)
         # Who has an item of a node, a bit a basket.
         self.having: dict[str, int] = dict.fromkeys(self.leaves, 0)
         for place, basket in enumerate(baskets):
@@ -99,11 +132,17 @@ class AprioriMethod:
         return set(found.values())
 
     def count_baskets(self, names: set[str]) -> int:
-        """How many baskets have an item of every node."""
+        """How many baskets have an item of every node; of owners who have several, how many, k at most."""
         everybody = (1 << len(self.baskets)) - 1
         for name in names:
             everybody &= self.having[name]
-        return everybody.bit_count()
+        if self.owners is None or everybody.bit_count() < self.k:
+            return everybody.bit_count()
+        found: set[int] = set()
+        while everybody and len(found) < self.k:
+            found.add(self.owners[(everybody & -everybody).bit_length() - 1])
+            everybody &= everybody - 1
+        return len(found)
 
     def generalise(self, combination: tuple[int, ...]) -> None:
         """Take the cheapest generalisation of its items by which enough baskets have it."""

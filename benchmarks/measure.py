@@ -65,17 +65,25 @@ class Usage:
 
 def command(*arguments: str, times: int = 1) -> Usage:
     """Run ``shoal`` with arguments; the least CPU of several runs."""
-    runs = [_run(arguments) for _ in range(times)]
-    return min(runs, key=lambda run: run.cpu)
+    return _measure_runs(("-m", "shoal", *arguments), times)
+
+
+def run_python(program: str, *arguments: str, times: int = 1) -> Usage:
+    """Run a program of Python with arguments; the least CPU of several runs."""
+    return _measure_runs(("-c", program, *arguments), times)
+
+
+def _measure_runs(arguments: Sequence[str], times: int) -> Usage:
+    return min((_run(arguments) for _ in range(times)), key=lambda run: run.cpu)
 
 
 def _run(arguments: Sequence[str]) -> Usage:
-    process = subprocess.Popen([sys.executable, "-m", "shoal", *arguments], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, text=True)
     output = process.stdout.read() if process.stdout else ""
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        sys.exit(f"shoal {' '.join(arguments)} ended with {process.returncode}")
+        sys.exit(f"python {' '.join(arguments)} ended with {process.returncode}")
     return Usage(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, output)
 
 

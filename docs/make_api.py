@@ -16,6 +16,7 @@ import shoal
 import shoal.errors
 import shoal.learn
 import shoal.spark
+import shoal.teach
 from shoal.algorithms import ALGORITHMS
 from shoal.privacy import MODELS
 from shoal.recipes.settings import RecipeSettings, list_settings
@@ -28,7 +29,8 @@ INTRODUCTION = """\
 <!-- Written by docs/make_api.py; change the docstrings in src/shoal instead. -->
 
 Everything here is imported from `shoal`, the estimators from `shoal.learn`, the errors from
-`shoal.errors`, and what is for Spark frames from `shoal.spark`. These are the names to rely on; what is
+`shoal.errors`, what is for Spark frames from `shoal.spark`, and lessons from
+`shoal.teach`. These are the names to rely on; what is
 not on this page may change without notice. All of it is typed (`py.typed`).
 """
 
@@ -47,7 +49,7 @@ def groups() -> dict[str, dict[str, Any]]:
     face = {
         name: getattr(shoal, name)
         for name in shoal.__all__
-        if name not in ("errors", "learn", "spark", "__version__")
+        if name not in ("errors", "learn", "spark", "teach", "__version__")
     }
     kinds = {
         "Functions": inspect.isfunction,
@@ -65,11 +67,14 @@ def groups() -> dict[str, dict[str, Any]]:
     learners = {name: getattr(shoal.learn, name) for name in shoal.learn.__all__}
     # The function has the name of another; the heading says which it is.
     spark = {"spark.anonymize": shoal.spark.anonymize, "spark.SparkRelease": shoal.spark.SparkRelease}
+    taught = [name for name in shoal.teach.__all__ if name != "LESSONS"]
+    lessons = {f"teach.{name}": getattr(shoal.teach, name) for name in taught}
     order = ("Functions", "What they give and take", "Algorithms", "Privacy models")
     return {
         **{title: found[title] for title in order},
         "Learning": learners,
         "Spark": spark,
+        "Teaching": lessons,
         "Errors": errors,
     }
 

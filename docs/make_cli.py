@@ -23,11 +23,35 @@ INTRODUCTION = """\
 | 0 | done; for `verify`, everything holds |
 | 1 | a bug in Shoal |
 | 2 | bad input or usage; the message says what and where |
+| 4 | with `--exit-codes 0.2`, a file cannot be read or written, or changed meanwhile; else that is 2 |
 | 3 | the goal is not met (`verify`, a test of `safepub`) or cannot be; `hierarchy check` found problems |
-| 130 | interrupted |
+| 130 | interrupted by Ctrl-C |
+| 143 | ended by SIGTERM |
 | 141 | standard output was closed before all was sent, as `head` does |
 
 With `--json`, standard output is exactly one JSON object. Progress and errors go to standard error.
+If the command fails, the object is `{"error": {...}}` with `code`, `message`, `exit_code`, `retry`
+and `kind` (`files`, `usage`, `goal` or `internal`):
+
+| `code` | means |
+| --- | --- |
+| `usage` | an option that does not exist, or a value that it does not take |
+| `recipe` | settings that contradict each other or the table |
+| `input` | a file or a column that cannot be used |
+| `changed` | the input changed while it was read |
+| `output` | the release could not be written |
+| `plugin` | an extension of another distribution that cannot be used |
+| `goal` | the privacy goal is not met; `findings` lists what stands in the way with `--strict` |
+| `memory` | not enough memory |
+| `interrupted` | Ctrl-C or SIGTERM |
+| `internal` | a bug in Shoal |
+
+`retry` is true if the same command may succeed later: the disk was full or busy, memory was short,
+the input changed, or somebody interrupted it.
+
+`anonymize` and `run` also tell `shoal` (the `version`, and the number of this `schema`) and
+`checksums` (SHA-256 of `input` and `output`, if they are single files; not of the input of
+`safepub`). [In operation](howto/operations.md) has the log, and what may change in later versions.
 """
 
 

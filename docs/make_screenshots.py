@@ -50,7 +50,7 @@ def main() -> None:
         driver = load("chromium", ROOT / "tests" / "conftest.py").chromium(Path(name) / "profile")
         if driver is None:
             sys.exit("there is no chromium: tests/browser/install installs it")
-        studio = load("hand", ROOT / "tests" / "studio" / "conftest.py")
+        studio = load("hand", ROOT / "tests" / "browser" / "studio" / "conftest.py")
         server = studio.Server(folder=Path(name))
         try:
             walk(studio.Hand(driver, server, Path(name)))
@@ -99,6 +99,26 @@ def walk(hand: Any) -> None:
         hand.open(step, scheme="dark")
         hand.sees(sign)
         shoot(hand, f"{step}-dark")
+    show_people(hand)
+
+
+def show_people(hand: Any) -> None:
+    """A table of people with several rows: columns of sets, and what is asked about people."""
+    hand.open("open")
+    hand.press("Open another", then="Close this table")
+    hand.press("Close this table", then="Take one with several rows")
+    hand.press("Take one with several rows")
+    hand.sees("Describe the columns")
+    hand.press("Describe the columns")
+    hand.sees("It looks like a column of sets")
+    shoot(hand, "sets", "[data-column=diagnoses]")
+    hand.choose("Role of diagnoses", "Names a person")
+    hand.open("goal")
+    switch = "//*[@role='switch'][contains(., 'Keep the rows of a person together')]"
+    hand.until(lambda: not hand.driver.find_element("xpath", switch).click(), "the switch")
+    hand.sees("The secret key")
+    time.sleep(1)
+    shoot(hand, "people", "#people")
 
 
 def shoot(hand: Any, name: str, part: str = "") -> None:

@@ -6,7 +6,8 @@ import json
 import re
 from pathlib import Path
 
-SCRIPTS = [Path(__file__).with_name(f"{name}.py") for name in ("later_rows", "learning", "pipeline")]
+NAMES = ("later_rows", "learning", "pipeline", "teaching")
+SCRIPTS = [Path(__file__).with_name(f"{name}.py") for name in NAMES]
 
 
 def notebook(script: Path) -> str:

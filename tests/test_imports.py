@@ -27,7 +27,7 @@ LAYERS = (
     ("recipes",),
     ("report",),
     ("engines",),
-    ("assessment", "extend", "learn", "spark"),
+    ("assessment", "extend", "learn", "spark", "teach"),
     ("cli", "studio", "__main__"),
 )
 RANK = {package: rank for rank, layer in enumerate(LAYERS) for package in layer}

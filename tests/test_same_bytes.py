@@ -29,16 +29,33 @@ PERMITTED = {
     ("engines/packing.py", "argsort"): "equal numbers find the same place, whichever is looked up first",
     ("engines/spark/verifier.py", "group_by"): "whole numbers, of which the order does not matter",
     ("engines/spark/workers.py", "group_by"): "whole numbers, which Spark adds up in any order, too",
-    ("algorithms/exact/classes.py", "product"): "scipy's sparse product of counts",
+    (
+        "algorithms/guides.py",
+        "product",
+    ): "a guide of tree, whose page says so; effects are rounded",
+    (
+        "algorithms/guides.py",
+        "elementary",
+    ): "a guide of tree, whose page says so; odds are rounded",
+    ("algorithms/suppress.py", "partition"): "the value at one place of an order, and not whose it is",
+    (
+        "learn/minimizer.py",
+        "product",
+    ): "a direction of several outputs: for an estimator, not for a release",
+    ("algorithms/exact/columns.py", "product"): "scipy's sparse product of counts",
     ("algorithms/exact/options.py", "power"): "whole numbers",
     ("codespace/frequency.py", "argsort"): "no two keys are equal",
     ("table/hierarchies/builders/intervals.py", "power"): "whole numbers",
     ("kernels/collapse.py", "argsort"): "no two keys are equal",
+    ("kernels/regroup.py", "argsort"): "numba's merge sort is stable, and goes by that name alone",
+    ("kernels/neighbourhoods.py", "argsort"): "numba's merge sort is stable, and goes by that name alone",
     ("verification/outsider.py", "group_by"): "joined to the rows afterwards",
     ("report/statistics.py", "elementary"): "rounded to whole numbers, and never halfway between two",
-    ("assessment/risks/uniqueness.py", "elementary"): "what is found is rounded to six digits",
+    ("privacy/population_uniques.py", "elementary"): "what is found is rounded to six digits",
     ("table/samples/hospital/illness.py", "elementary"): "rounded to twelve decimals",
     ("table/frames.py", "frame sort"): "by all that is released: rows that are equal are alike",
+    ("teach/player/drawings.py", "elementary"): "places in a picture, rounded to tenths",
+    ("teach/player/drawings.py", "power"): "places in a picture, rounded to tenths",
 }
 
 

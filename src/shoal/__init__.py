@@ -21,6 +21,7 @@ __version__ = "0.2.0"
 # Public names by the module that defines them. Each is loaded when first used: `shoal --help` needs none.
 _DEFINED_IN = {
     "algorithms.auto": "Auto",
+    "algorithms.cells": "Cells",
     "algorithms.cluster": "Cluster",
     "algorithms.datafly": "Datafly",
     "algorithms.genetic": "Genetic",
@@ -33,6 +34,7 @@ _DEFINED_IN = {
     "algorithms.refine": "Refine",
     "algorithms.safepub": "SafePubScheme",
     "algorithms.samarati": "Samarati",
+    "algorithms.suppress": "Suppress",
     "algorithms.tree": "TreeGuided",
     "assessment.attacks": "Attacks attack",
     "assessment.comparisons": "Comparison compare",
@@ -40,24 +42,27 @@ _DEFINED_IN = {
     "codespace.building": "build_hierarchy",
     "table.hierarchies": "Hierarchy",
     "engines.api": "anonymize measure run verify",
+    "engines.expansion": "expand",
     "engines.release": "Release",
     "privacy": (
         "AlphaK AverageRisk BasicBeta DeltaDisclosure DeltaPresence DistinctL EnhancedBeta EntropyL "
-        "KAnonymity KMap MaxRisk Measures PSensitive RecursiveCL SafePub TCloseness Uniqueness"
+        "KAnonymity KMap KOfAny MaxRisk Measures PSensitive PopulationUniqueness RecursiveCL SafePub "
+        "TCloseness Uniqueness"
     ),
     "recipes.recipe": "Recipe",
     "recipes.saved_recoding": "SavedRecoding",
     "report": "Report",
+    "report.dossier": "Dossier",
     "table.samples": "sample",
     "verification.verifier": "Verification",
 }
 _MODULES = {name: module for module, names in _DEFINED_IN.items() for name in names.split()}
 
-__all__ = ["__version__", "errors", "learn", "spark", *_MODULES]  # noqa: PLE0604
+__all__ = ["__version__", "errors", "learn", "spark", "teach", *_MODULES]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("errors", "learn", "spark"):
+    if name in ("errors", "learn", "spark", "teach"):
         return import_module(f"shoal.{name}")
     if name not in _MODULES:
         raise AttributeError(f"module 'shoal' has no attribute '{name}'")

@@ -3,7 +3,9 @@
 from shoal import errors as errors
 from shoal import learn as learn
 from shoal import spark as spark
+from shoal import teach as teach
 from shoal.algorithms.auto import Auto as Auto
+from shoal.algorithms.cells import Cells as Cells
 from shoal.algorithms.cluster import Cluster as Cluster
 from shoal.algorithms.datafly import Datafly as Datafly
 from shoal.algorithms.genetic import Genetic as Genetic
@@ -16,6 +18,7 @@ from shoal.algorithms.peel import Peel as Peel
 from shoal.algorithms.refine import Refine as Refine
 from shoal.algorithms.safepub import SafePubScheme as SafePubScheme
 from shoal.algorithms.samarati import Samarati as Samarati
+from shoal.algorithms.suppress import Suppress as Suppress
 from shoal.algorithms.tree import TreeGuided as TreeGuided
 from shoal.assessment.attacks import Attacks as Attacks
 from shoal.assessment.attacks import attack as attack
@@ -30,6 +33,7 @@ from shoal.engines.api import anonymize as anonymize
 from shoal.engines.api import measure as measure
 from shoal.engines.api import run as run
 from shoal.engines.api import verify as verify
+from shoal.engines.expansion import expand as expand
 from shoal.engines.release import Release as Release
 from shoal.privacy import AlphaK as AlphaK
 from shoal.privacy import AverageRisk as AverageRisk
@@ -41,8 +45,10 @@ from shoal.privacy import EnhancedBeta as EnhancedBeta
 from shoal.privacy import EntropyL as EntropyL
 from shoal.privacy import KAnonymity as KAnonymity
 from shoal.privacy import KMap as KMap
+from shoal.privacy import KOfAny as KOfAny
 from shoal.privacy import MaxRisk as MaxRisk
 from shoal.privacy import Measures as Measures
+from shoal.privacy import PopulationUniqueness as PopulationUniqueness
 from shoal.privacy import PSensitive as PSensitive
 from shoal.privacy import RecursiveCL as RecursiveCL
 from shoal.privacy import SafePub as SafePub
@@ -51,6 +57,7 @@ from shoal.privacy import Uniqueness as Uniqueness
 from shoal.recipes.recipe import Recipe as Recipe
 from shoal.recipes.saved_recoding import SavedRecoding as SavedRecoding
 from shoal.report import Report as Report
+from shoal.report.dossier import Dossier as Dossier
 from shoal.table.hierarchies import Hierarchy as Hierarchy
 from shoal.table.samples import sample as sample
 from shoal.verification.verifier import Verification as Verification

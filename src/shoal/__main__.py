@@ -29,7 +29,7 @@ def main() -> None:
 def _exit_on_signal(number: int, frame: Any) -> NoReturn:
     # Without Python's streams and its clean-up: both may be in the middle of something.
     os.write(2, b"interrupted; no unfinished file is left behind\n")
-    os._exit(130)
+    os._exit(128 + number)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
     ShoalError                 exit code 1 unless a subclass says otherwise
     ├── InputError             2  a file, a value, a column or an option that cannot be used
+    │   ├── ChangedError       2  a file that somebody wrote to while it was read
     │   ├── RecipeError        2  a recipe that contradicts itself or names what is not there
     │   └── PluginError        2  an extension of another distribution that cannot be used
     ├── OutputError            2  the release could not be written; nothing was left behind
@@ -24,32 +25,47 @@ class ShoalError(Exception):
     """Base of every error that Shoal raises on purpose."""
 
     exit_code: ClassVar[int] = 1
+    code: ClassVar[str] = "internal"
+    """What kind of error it is, for programs: it stays the same, whatever the message says."""
 
 
 class InputError(ShoalError):
     """The input cannot be used as it is."""
 
     exit_code = 2
+    code = "input"
+
+
+class ChangedError(InputError):
+    """The input was another one at the end than at the beginning."""
+
+    code = "changed"
 
 
 class RecipeError(InputError):
     """The settings of a run contradict each other or the table."""
 
+    code = "recipe"
+
 
 class PluginError(InputError):
     """An extension of another distribution cannot be loaded, or takes a name that is taken."""
+
+    code = "plugin"
 
 
 class OutputError(ShoalError):
     """The release could not be written; nothing was left behind."""
 
     exit_code = 2
+    code = "output"
 
 
 class GoalNotMet(ShoalError):
     """No table that satisfies the privacy goal was found, so none is released."""
 
     exit_code = 3
+    code = "goal"
     findings: tuple[Any, ...] = ()
     """What the release gives away as a whole, where it was refused for that."""
 

@@ -67,3 +67,29 @@ def test_one_file_cannot_be_two_things(shoal, write):
     write("people.csv", EARLIER)
     run = ("anonymize", "people.csv", "-q", "age", "-k", 2, "-o", "x.csv", "--recoding-out", "x.csv")
     assert "cannot be two things" in shoal.fails(2, *run)
+
+
+def test_rows_wait_in_a_file_until_they_can_be_released(shoal, write, classes):
+    """Day after day: a folder of releases, and one file of rows that wait."""
+    (shoal.folder / "releases").mkdir()
+    (shoal.folder / "release.csv").rename(shoal.folder / "releases" / "1.csv")
+    write("later.csv", "age,town,ill\n21,ayr,x\n99,ayr,y\n")
+    line = ("apply", classes, "later.csv", "--earlier", "releases", "--hold-back", "waiting.csv")
+    out = shoal.succeeds(*line, "-o", "releases/2.csv")
+    assert "held back because no class stands for them: 1" in out
+    assert "wrote 1 rows to waiting.csv" in out
+    assert (shoal.folder / "waiting.csv").read_text("utf-8") == "age,town,ill\n99,ayr,y\n"
+    found = json.loads(shoal.succeeds(*line, "--json"))
+    # The verifier counted the two earlier releases as well.
+    assert (found["rows"], found["released_rows"], found["suppressed_rows"]) == (2, 1, 1)
+    assert (found["verified_rows"], found["held_back"]) == (10, "waiting.csv")
+
+
+def test_no_earlier_release_is_overwritten(shoal, write, classes):
+    write("later.csv", EARLIER)
+    for name in ("release.csv", "later.csv"):
+        line = ("apply", classes, "later.csv", "--earlier", "rel*.csv", "--hold-back", name)
+        assert "is an input of this run" in shoal.fails(2, *line, "-o", "out.csv")
+    assert "is an input of this run" in shoal.fails(
+        2, "apply", classes, "later.csv", "--earlier", "rel*.csv", "-o", "release.csv"
+    )

@@ -34,8 +34,8 @@ OPTIONS = {
     "attack": "--original --control --holdout --attacks --seed --quasi --sensitive --roles --recipe --type "
     "--order --hierarchies --delimiter --encoding --no-header --na --json --quiet --debug",
     "risk": "--quasi --sensitive --identifier --roles --type --order --hierarchies --population "
-    "--sampling-fraction --threshold --largest -o --delimiter --encoding --no-header --na --json --quiet "
-    "--debug",
+    "--sampling-fraction --threshold --largest -o --delimiter --encoding --no-header --na --details --json "
+    "--quiet --debug",
     "suggest": "-o --output --delimiter --encoding --no-header --na --json --quiet --debug",
     "compare": "--quasi --sensitive --identifier --plain --roles --types --type --order --hierarchies -k --l "
     "--model --suppress --algorithm --loss --weights --weight --jobs --seed --delimiter --encoding "

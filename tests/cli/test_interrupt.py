@@ -1,5 +1,6 @@
 """Ctrl-C and SIGTERM in every phase: answered at once, with nothing half-done left behind."""
 
+import json
 import os
 import signal
 import subprocess
@@ -66,7 +67,9 @@ class Running:
     def ends_by(self, number: int) -> None:
         self.process.send_signal(number)
         out, err = self.process.communicate(timeout=60)
-        assert (self.process.returncode, out, err) == (130, "", SAYS)
+        told = {"code": "interrupted", "message": SAYS.rstrip(), "retry": True, "exit_code": 128 + number}
+        expected = f"{json.dumps({'error': told})}\n" if "--json" in self.process.args else ""
+        assert (self.process.returncode, out, err) == (128 + number, expected, SAYS)
 
 
 @pytest.fixture

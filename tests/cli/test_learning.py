@@ -88,8 +88,8 @@ def test_minimize_says_what_is_needed_and_writes_it(shoal, survey, tmp_path):
 
 
 def test_search_by_the_protocol_that_minimises(shoal, survey):
-    settings = [*SEARCH, "-k", "4", "--l", "2..3", "--json", "--quiet"]
-    done = shoal("search", survey, *settings, "--protocol", "minimize", "--agreement", "0.9")
+    settings = [*SEARCH, "-k", "4", "--l", "2..3", "--quiet"]
+    done = shoal("search", survey, *settings, "--protocol", "minimize", "--agreement", "0.9", "--json")
     assert [each["status"] for each in json.loads(done.out)["results"]] == ["done", "done"]
     assert "it needs protocol='minimize'" in shoal.fails(2, "search", survey, *settings, "--agreement", "0.9")
 
@@ -120,6 +120,7 @@ def test_search_refuses_in_one_paragraph(shoal, survey, arguments, message):
         (["--target", "sex", "--keep", "nope"], "unknown column 'nope'"),
         (["--target", "sex", "--target-score", "2"], "target_score must be above 0 and at most 1, not 2"),
         (["--target", "sex", "--confidence", "95"], "confidence must be between 0 and 1"),
+        (["--target", "sex", "--scoring", "roc_auc"], "the score roc_auc needs probabilities"),
         (["--target", "sex", "-o", "survey.csv"], "is an input of this run"),
     ],
 )
@@ -156,3 +157,102 @@ def test_an_interrupt_shows_what_is_done(survey, tmp_path):
     assert process.returncode == 130
     assert "interrupted" in err
     assert len(json.loads(out)["results"]) == 10
+
+
+@pytest.fixture
+def fitted(survey, tmp_path):
+    """A pickled model of the survey, which knows the sex by the height."""
+    joblib = pytest.importorskip("joblib")
+    pandas = pytest.importorskip("pandas")
+    from sklearn.tree import DecisionTreeClassifier
+
+    frame = pandas.read_csv(survey).dropna(subset=["sex"])
+    joblib.dump(
+        DecisionTreeClassifier(max_depth=2).fit(frame[["height"]], frame["sex"]), tmp_path / "m.joblib"
+    )
+    (tmp_path / "asks.py").write_text(
+        "def sex(rows):\n    return ['m' if h > 172 else 'f' for h in rows.height]\n"
+    )
+    return tmp_path / "m.joblib"
+
+
+FITTED = ["--target", "sex", "-q", "age,height,town", "-s", "illness", "--identifier", "id,day"]
+FITTED += ["--protocol", "minimize", "--splits", "2"]
+
+
+def test_search_with_a_fitted_model_writes_everything(shoal, survey, fitted, tmp_path):
+    files = [tmp_path / f"results.{kind}" for kind in ("csv", "json", "svg", "html")]
+    line = ["search", survey, *FITTED, "--load-model", fitted, "--trust-model", "-k", "4..6", "--l", "1..3"]
+    done = shoal(*line, *(each for path in files for each in ("-o", path)), "--sort", "ncp")
+    assert done.code == 0
+    assert "k, l scored" in done.out
+    assert "take k = " in done.out
+    assert "it has the best accuracy" in done.out
+    table = files[0].read_text().splitlines()
+    assert len(table) == 1 + 9
+    found = json.loads(files[1].read_text())
+    assert [row["ncp"] for row in found["results"]] == sorted(row["ncp"] for row in found["results"])
+    for row in found["results"]:
+        assert row["status"] == "done"
+        assert min(row["smallest_class"], row["scored_smallest_class"]) >= row["k"]
+        assert min(row["distinct"], row["scored_distinct"]) >= row["l"]
+        assert row["generalizations"]["illness"] == {"how": "untouched"}
+    assert files[2].read_text().count("<svg") == 3
+    page = files[3].read_text()
+    assert "it has the best accuracy" in page
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_a_pickled_model_waits_to_be_trusted(shoal, survey, fitted):
+    said = shoal.fails(2, "search", survey, *FITTED, "--load-model", fitted, "-k", "4")
+    assert "loading it runs whatever code" in said
+    assert "--trust-model" in said
+    assert "name it with --load-model" in shoal.fails(2, "search", survey, *FITTED, "--trust-model")
+
+
+def test_a_function_of_a_module_is_a_model(shoal, survey, fitted, monkeypatch):
+    monkeypatch.chdir(fitted.parent)
+    line = ["search", survey, *FITTED, "--load-model", "asks:sex", "-k", "4", "--json", "--quiet"]
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    found = json.loads(shoal(*line).out)
+    assert found["raw_score"] > 0.9
+    assert found["results"][0]["status"] == "done"
+
+
+def test_filters_on_the_command_line(shoal, survey):
+    line = ["search", survey, *SEARCH, "-k", "4,8,400", "--l", "2", "--quiet"]
+    every = json.loads(shoal(*line, "--json").out)
+    assert [row["status"] for row in every["results"]] == ["done", "done", "infeasible"]
+    highest = max(row["score"] for row in every["results"][:2])
+    good = json.loads(shoal(*line, "--json", "--min-score", highest, "--max-deletion", "0").out)
+    assert all(row["score"] >= highest for row in good["results"])
+    assert good["configurations"] == 3
+    none = shoal("search", survey, *SEARCH, "-k", "4", "--deleted-only")
+    assert none.code == 0
+    assert "no configuration passes the filters" in none.out
+    assert "did you mean 'score'" in shoal.fails(2, *line, "--sort", "skore")
+    assert "end in .csv, .json, .svg, .html" in shoal.fails(2, *line, "-o", "results.txt")
+
+
+def test_choices_of_columns_scores_and_a_file_to_continue_from(shoal, survey, tmp_path):
+    line = ["search", survey, *SEARCH, "-k", "4", "--or-quasi", "age,illness", "--or-sensitive", "town"]
+    line += ["--scoring", "accuracy,f1_macro", "--resume", tmp_path / "done.jsonl"]
+    done = shoal(*line)
+    assert "2 combinations were skipped: a column is both quasi and sensitive" in done.out
+    assert "f1_macro" in done.out
+    again = json.loads(shoal(*line, "--json", "--quiet").out)
+    assert again["skipped"] == {"a column is both quasi and sensitive": 2}
+    assert len((tmp_path / "done.jsonl").read_text().splitlines()) == 1 + 2
+    assert "give the first one with --quasi" in shoal.fails(
+        2, "search", survey, "--target", "sex", "--or-quasi", "age", "--quiet"
+    )
+
+
+def test_people_on_the_command_line(shoal, write):
+    rows = [f"p{i // 3},{20 + i // 3},{'abc'[i % 3]},{'yes' if i // 3 > 20 else 'no'}" for i in range(120)]
+    path = write("visits.csv", "who,age,illness,old\n" + "\n".join(rows) + "\n")
+    line = ["search", path, "--target", "old", "-q", "age", "-s", "illness", "--person", "who", "-k", "4"]
+    done = shoal(*line, "--estimator", "decision-tree", "--splits", "1", "--json", "--quiet")
+    (row,) = json.loads(done.out)["results"]
+    assert (row["status"], row["deletion_ratio"]) == ("done", 0)
+    assert row["smallest_class"] >= 4

@@ -3,6 +3,7 @@
 import csv
 import json
 import random
+import re
 from collections import defaultdict
 
 import pytest
@@ -155,6 +156,7 @@ def test_suggest_finds_whose_row_it_is(shoal, visits):
     text = (shoal.folder / "recipe.toml").read_text()
     assert 'person = "patient_id"  # number of a person, by its name, and it repeats' in text
     assert "# - the same in all rows of each value of patient_id: ward" in text
+    assert re.search(r"# - different in some rows of one value of patient_id, of \d+ with several", text)
     out = " ".join(shoal.succeeds("run", "recipe.toml", "-o", "release.csv").split())
     assert "people were counted" in out
 
@@ -215,6 +217,40 @@ def test_somebody_with_half_of_all_rows(shoal, write):
         classes[row["age"]].add(rows[int(row["n"])][0])
     assert len(classes) > 5
     assert min(map(len, classes.values())) >= 5
+    asked = ["anonymize", table, "-q", "age", "--person", "who", "--others", "drop", "-k", 5]
+    for more in ([], ["--pseudonym", "--key-file", "key"], ["--memory", "1GB", "-o", "disk.csv"]):
+        told = " ".join(json.loads(shoal.succeeds(*asked, *more, "--json"))["notes"])
+        assert "by 'who' one person has 60 of the 120 rows: if that id stands for nobody" in told
+        assert "big" not in told
+    # As a marker of nobody, the id is that of many people, and less is lost.
+    lost = [json.loads(shoal.succeeds(*asked, *more, "--json"))["ncp"] for more in ([], ["--na", "big"])]
+    assert lost[1] < lost[0]
+
+
+def test_a_column_that_changes_for_few_people_is_named_with_how_many(shoal, write):
+    rows = [(f"p{who}", "AB"[who % 2], 20 + who % 7 + visit) for who in range(30) for visit in range(2)]
+    rows[1] = ("p0", "B", 21)
+    table = write("t.csv", "who,ward,age\n" + "".join(f"{w},{a},{n}\n" for w, a, n in rows))
+    asked = ["-q", "ward,age", "--person", "who", "--pseudonym", "--key-file", "key", "-k", 3, "--json"]
+    report = json.loads(shoal.succeeds("anonymize", table, *asked))
+    told = "'ward' is the same in all rows of a person, but not for 1 of the 30 people who have several"
+    assert any(told in each for each in report["warnings"])
+    assert any(
+        "static columns, the same in all rows of every person: none" in each for each in report["notes"]
+    )
+
+
+def test_a_table_without_any_id_has_a_person_in_every_row(shoal, write):
+    table = write("t.csv", "who,age\n" + "".join(f",{20 + at // 3}\n" for at in range(12)))
+    report = json.loads(shoal.succeeds("anonymize", table, "-q", "age", "--person", "who", "-k", 3, "--json"))
+    assert "'who' is missing in 12 rows: each of them counts as a person of its own" in report["warnings"]
+    assert (report["ncp"], report.get("people")) == (0, None)
+
+
+def test_one_person_alone_cannot_be_hidden(shoal, write):
+    table = write("t.csv", "who,age\n" + "p,20\n" * 9)
+    said = shoal.fails(3, "anonymize", table, "-q", "age", "--person", "who", "-k", 2)
+    assert "k = 2, but the table has one person" in said
 
 
 REFUSED = {
@@ -226,8 +262,18 @@ REFUSED = {
         "cluster looks at every row by itself",
     ),
     "an algorithm for rows": (["-a", "genetic"], "genetic counts rows only: take auto, "),
-    "a population": (["-m", "k-map(k=3,population=visits.csv)"], "compare with a population count rows"),
-    "later rows": (["--recoding-out", "r.json"], "classes for later rows count rows"),
+    "later rows of groups": (
+        ["--recoding-out", "r.json", "--group", "ward2"],
+        "with a group the goal is about both",
+    ),
+    "later rows of pseudonyms": (
+        ["--recoding-out", "r.json", "--pseudonym", "--key-file", "key"],
+        "with a pseudonym the goal is about both",
+    ),
+    "later days": (
+        ["--recoding-out", "r.json", "--relative", "age"],
+        "cannot be told from later rows alone",
+    ),
     "a sample": (
         ["-m", "safepub(epsilon=1,delta=0.001)", "-a", "safepub", "--set", "levels=age=0,ward=0"],
         "safepub draws rows, and protects a row each",
@@ -297,3 +343,41 @@ def test_attack_looks_for_people_by_their_rows(shoal, visits):
     # people of the control group are nobody of the original
     refused = shoal.fails(2, "attack", "release.csv", "--original", visits, "--control", visits, *ROLES)
     assert "40 values of 'patient_id' are in the original as well" in refused
+
+
+def test_people_of_later_rows_are_counted(shoal, visits, write):
+    """March has other patients, some of whom came often: k of them are in every class that is released."""
+    shoal.succeeds(
+        "anonymize", visits, *ROLES, "-k", 3, "-o", "release.csv", "--recoding-out", "classes.json"
+    )
+    assert "P01" not in (shoal.folder / "classes.json").read_text()
+    rng = random.Random(8)
+    who = [f"Q{rng.choice([0, 0, rng.randrange(25)]):02}" for _ in range(120)]
+    lines = [f"{each},{rng.randrange(20, 92)},{rng.choice('ABC')},flu,{at}" for at, each in enumerate(who)]
+    march = write("march.csv", "patient_id,age,ward,illness,number\n" + "\n".join(lines) + "\n")
+    asked = ["apply", "classes.json", march, "--suppress", 0.9, "-o", "later.csv"]
+    found = json.loads(shoal.succeeds(*asked, "--others", "keep", "--json"))
+    later = read(shoal.folder / "later.csv")
+    assert list(later[0]) == ["age", "ward", "illness", "number"]
+    classes = people_of_classes(later, dict(zip(map(str, range(120)), who, strict=True)))
+    assert min(map(len, classes.values())) == found["smallest_class"] >= 3
+    assert found["people"] == len(set.union(*classes.values()))
+
+
+def test_later_rows_of_people_stand_alone_and_tell_no_order(shoal, visits):
+    shoal.succeeds(
+        "anonymize", visits, *ROLES, "-k", 3, "-o", "release.csv", "--recoding-out", "classes.json"
+    )
+    says = shoal.fails(2, "apply", "classes.json", visits, "--earlier", "release.csv", "-o", "later.csv")
+    assert "people of both cannot be counted together" in " ".join(says.split())
+    head, *lines = visits.read_text().splitlines()
+    random.Random(1).shuffle(lines)
+    (shoal.folder / "mixed.csv").write_text("\n".join([head, *lines]) + "\n")
+    for name, table in (("one", visits), ("other", "mixed.csv")):
+        shoal.succeeds("apply", "classes.json", table, "--suppress", 0.5, "-o", f"{name}.csv", "--quiet")
+    assert (shoal.folder / "one.csv").read_bytes() == (shoal.folder / "other.csv").read_bytes()
+    nobody = "\n".join(line.partition(",")[2] for line in [head, *lines])
+    (shoal.folder / "nobody.csv").write_text(nobody + "\n")
+    assert "unknown column 'patient_id'" in shoal.fails(
+        2, "apply", "classes.json", "nobody.csv", "-o", "x.csv"
+    )

@@ -13,7 +13,8 @@ QUASI = ["-q", "age,sex"]
 
 
 def test_risk_tells_the_danger(shoal, people):
-    out = shoal.succeeds("risk", people, "-q", "zip,sex", "-s", "illness", "--identifier", "name")
+    roles = ("-q", "zip,sex", "-s", "illness", "--identifier", "name")
+    out = shoal.succeeds("risk", people, *roles, "--details")
     words = " ".join(out.split())
     assert "12 rows in 10 classes, the smallest of 1" in words
     assert "finds the row for certain for 8 (66.67 %)" in words
@@ -24,6 +25,15 @@ def test_risk_tells_the_danger(shoal, people):
     assert "distinct-l, p-sensitive 1" in words
     for line in ("age 100.00 % 66.67 %",):
         assert line in words  # one column more, and all rows stand alone
+    # In short: the same verdicts, without models and sources.
+    summary = shoal.succeeds("risk", people, *roles)
+    brief = " ".join(summary.split())
+    assert "prosecutor marketer worst row 100.00 % average 83.33 % 83.33 %" in brief
+    assert "k = 5 ✗ not met" in brief
+    assert "164.514" not in brief
+    assert "distinct-l" not in brief
+    assert "--details shows" in brief
+    assert len(summary.splitlines()) < len(out.splitlines()) / 2
 
 
 def test_risk_of_a_release_is_lower(shoal, people):
@@ -54,7 +64,7 @@ def test_risk_with_a_population_or_a_fraction(shoal, people, write):
     )
     found = json.loads(shoal.succeeds("risk", people, *QUASI, "--sampling-fraction", 0.5, "--json"))
     assert found["population_uniques"]["population"] == 24
-    words = " ".join(shoal.succeeds("risk", people, *QUASI, "--sampling-fraction", 0.05).split())
+    words = " ".join(shoal.succeeds("risk", people, *QUASI, "--sampling-fraction", 0.05, "--details").split())
     assert "← taken, by Dankar's rule" in words
     assert "estimated from the share" in words
 

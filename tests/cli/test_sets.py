@@ -35,6 +35,25 @@ def test_a_release_is_made_and_checked_again(shoal, table):
     assert (shoal.folder / "out.csv").read_bytes() == before
 
 
+def test_rows_can_be_sorted_by_sets_alone(shoal, table):
+    shoal.succeeds(
+        "anonymize",
+        table,
+        "-k",
+        3,
+        "--others",
+        "drop",
+        "--set",
+        "dx=|",
+        "--row-order",
+        "released",
+        "-o",
+        "o.csv",
+    )
+    cells = (shoal.folder / "o.csv").read_text().splitlines()[1:]
+    assert cells == sorted(cells)
+
+
 def test_json_has_the_items(shoal, table):
     report = json.loads(shoal.succeeds("anonymize", table, *GOAL, "--set", "dx=|", "--json"))
     assert report["sets"]["dx"]["items"] == 50
@@ -84,7 +103,9 @@ def test_the_equivalent_command_names_sets(shoal, table):
         (("--set", "dx=|", "-s", "dx"), "'dx' is named both set and sensitive"),
         (("--set", "dx=|", "--person", "dx"), "'dx' is named both person and set"),
         (("--set", "dx=|", "--person", "age"), "'age' is named both person and quasi"),
-        (("--set", "dx=|", "--person", "seconds"), "columns of sets are for one row a person"),
+        (("--set", "dx=|", "--person", "who"), "unknown column 'who'"),
+        (("--set", "dx=|", "--person", "seconds", "-k", "4"), "k = 4, but the table has 3 people"),
+        (("--set", "dx=|", "--person", "seconds", "--pseudonym"), "a pseudonym and columns of sets ('dx')"),
         (("--set", "dx=|", "--loss", "entropy"), "the loss of sets is ncp"),
         (("--set", "dx=|", "-a", "lattice"), "lattice takes no columns of sets"),
         (("--set", "dx=|", "--memory", "1GB", "-o", "x.csv"), "no columns of sets ('dx')"),
@@ -96,7 +117,7 @@ def test_the_equivalent_command_names_sets(shoal, table):
     ],
 )
 def test_what_does_not_fit_is_refused(shoal, table, given, says):
-    code = 3 if "31" in given else 2
+    code = 3 if "31" in given or "4" in given else 2
     assert says in shoal.fails(code, "anonymize", table, *GOAL, *given)
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import subprocess
 import sys
 from typing import NamedTuple
@@ -179,7 +180,8 @@ def test_nothing_is_sent_if_the_goal_is_not_met(piped, people):
 
 def test_two_things_do_not_share_standard_output(piped, people):
     done = piped(people.read_bytes(), "anonymize", "-", *ROLES, "-k", 2, "-o", "-", "--json")
-    assert (done.code, done.out) == (2, b"")
+    # Who asks for JSON gets the error as JSON, and nothing of the table.
+    assert (done.code, json.loads(done.out)["error"]["code"]) == (2, "recipe")
     assert b"both go to standard output" in done.err
 
 

@@ -85,6 +85,7 @@ ALGORITHM_CASES: Mapping[str, list[AlgorithmCase]] = {
         AlgorithmCase("tree"),
         AlgorithmCase("tree(target=note,grow=all,split=no,gain=0)"),
         AlgorithmCase("tree(target=row,gain=0)"),
+        AlgorithmCase('tree(target="note,row",gain=0,sweeps=1,distance=effect)'),
     ],
 }
 MODEL_CASES: Mapping[str, list[ModelCase]] = {
@@ -140,6 +141,9 @@ MODEL_CASES: Mapping[str, list[ModelCase]] = {
     "max-risk": [ModelCase(("max-risk(risk=0.3)",), lambda values, whole: len(values) >= 4)],
     "average-risk": [ModelCase(("average-risk(risk=0.5)",), lambda values, whole: len(values) >= 2)],
     "uniqueness": [ModelCase(("uniqueness(share=0)",), lambda values, whole: len(values) >= 2)],
+    "population-uniqueness": [
+        ModelCase(("population-uniqueness(share=0,fraction=0.1)",), lambda values, whole: len(values) >= 2)
+    ],
 }
 # Differential privacy is a mode of its own, in which neither goes with anything else: see test_safepub.
 APART = {"safepub"}

@@ -12,6 +12,11 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 TELLS = {
     "later_rows": ["February: 489 of 500 rows fit", "all months together hold: True"],
     "learning": ["trained on the release", "on unseen rows predictions agree"],
+    "teaching": [
+        "pruned by score and k: 59,650 states",
+        "mutation rate 0: not safe",
+        "31 states, loss 5.9048",
+    ],
     "pipeline": ["new rows coarsened too", "the release holds: True"],
 }
 

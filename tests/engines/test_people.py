@@ -72,6 +72,18 @@ def test_the_release_is_that_of_the_engine_in_memory(table, tmp_path, models, su
     assert told[0] == told[1]
 
 
+def test_people_none_of_whose_rows_are_released_are_told(table, tmp_path):
+    (memory, disk), reports = run_both(
+        table, tmp_path, algorithm="lattice", quasi=["age", "job"], suppress=0.3
+    )
+    assert disk.read_bytes() == memory.read_bytes()
+    whose = {row["name"]: row["person"] or row["name"] for row in read(table)}
+    for report in reports:
+        assert report.suppressed_rows > 0
+        assert report.people_left_out == len(set(whose.values())) - report.people > 0
+        assert f"all rows of {report.people_left_out} people were left out" in report.notes
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "algorithm", ["mondrian(cut=nearest)", "mondrian(cut=classic)", "hilbert", "peel", "lattice"]

@@ -20,6 +20,7 @@ import shoal.extend.losses
 import shoal.extend.models
 import shoal.learn
 import shoal.spark
+import shoal.teach
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 from make_api import annotation, signature
@@ -30,6 +31,7 @@ ROOMS = {
     "shoal.errors": shoal.errors,
     "shoal.learn": shoal.learn,
     "shoal.spark": shoal.spark,
+    "shoal.teach": shoal.teach,
     "shoal.extend.algorithms": shoal.extend.algorithms,
     "shoal.extend.models": shoal.extend.models,
     "shoal.extend.losses": shoal.extend.losses,

@@ -29,7 +29,7 @@ def test_type_checkers_see_the_names_that_programs_see():
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    own = dict.fromkeys(("errors", "learn", "spark"), "shoal")
+    own = dict.fromkeys(("errors", "learn", "spark", "teach"), "shoal")
     assert seen == own | {name: f"shoal.{module}" for name, module in shoal._MODULES.items()}
 
 

@@ -80,7 +80,7 @@ def test_a_constant_column_of_negative_weight_is_suppressed(values, semantics):
     assert release.frame["a"].to_list() == ["*"] * 4
     assert release.report.loss["value"] == pytest.approx(-4 + 1.75)
     kept = solve(frame, [1.0, 1.0], semantics)
-    assert kept.frame["a"].to_list() == values
+    assert kept.frame["a"].to_list() == [str(value) for value in values]
 
 
 def test_a_light_column_counts_beside_a_heavy_one():
@@ -165,5 +165,5 @@ def test_k_of_one_gives_the_table_back():
     frame = sample("hospital", rows=30).select("age", "sex", "education")
     for algorithm in ("auto", "mondrian", "mingen", "mingen(semantics=matching)", "genetic"):
         release = anonymize(frame, quasi=frame.columns, k=1, algorithm=algorithm)
-        assert release.frame.equals(frame)
+        assert release.frame.equals(frame.cast(pl.String))  # labels are texts, whatever happened
         assert any("nobody is protected" in warning for warning in release.report.warnings)

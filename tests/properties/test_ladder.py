@@ -15,8 +15,9 @@ from shoal.algorithms.auto import Auto
 from shoal.algorithms.cluster import Cluster
 from shoal.algorithms.hilbert import Hilbert, cut_into_classes
 from shoal.algorithms.mondrian import Mondrian
+from shoal.algorithms.partition import Partition
 from shoal.algorithms.peel import Peel
-from shoal.algorithms.refine import Partition, Refine, refine_proposal
+from shoal.algorithms.refine import Refine, refine_proposal
 from shoal.algorithms.space import ClusteringSpace, split_equal_rows, start_worker, transfer_classes
 from shoal.codespace.encoding import Column, encode_column
 from shoal.codespace.frequency import CodedRows

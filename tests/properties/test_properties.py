@@ -247,7 +247,7 @@ def test_minus_zero_is_zero_whichever_comes_first():
         )
         assert (
             str(anonymize(frame, others="keep", quasi=["c"], k=2).frame["c"].to_list())
-            == "[0.0, 0.0, 1.0, 1.0]"
+            == "['0.0', '0.0', '1.0', '1.0']"
         )
 
 

@@ -14,7 +14,11 @@ from shoal.recipes.recipe import Recipe
 from shoal.table import read_table
 
 QUASI = ["age", "female", "edlevel", "married", "kids", "outwork", "hhninc"]
-PAGE = " ".join((Path(__file__).parents[2] / "docs" / "howto" / "people.md").read_text("utf-8").split())
+PAGES = [
+    Path(__file__).parents[2] / "docs" / "howto" / f"{name}.md"
+    for name in ("people", "linked-rows", "households")
+]
+PAGE = " ".join(" ".join(page.read_text("utf-8") for page in PAGES).split())
 
 
 def read(path):

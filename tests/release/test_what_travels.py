@@ -20,7 +20,8 @@ def patients() -> pl.DataFrame:
     return pl.DataFrame(
         {
             "name": [f"Name{i:04d}qx" for i in range(ROWS)],
-            "age": [*(draw.randrange(18, 95) for _ in range(ROWS - 1)), 4711],
+            # Long enough not to stand by chance in a checksum or among the decimals of a duration.
+            "age": [*(draw.randrange(18, 95) for _ in range(ROWS - 1)), 987_654_321],
             "town": [*towns[:-1], "Solitaryville"],
             "job": [draw.choice(["smithery", "farmwork", "lawyering", "nursing"]) for _ in range(ROWS)],
             "income": [round(draw.gauss(30_000, 8_000), 2) for _ in range(ROWS)],

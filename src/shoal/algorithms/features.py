@@ -23,7 +23,7 @@ class Target:
     """What a decision tree predicts, row by row."""
 
     value: NDArray[np.int64] | Floats
-    """Codes of classes, or numbers."""
+    """Codes of classes, or numbers; [rows, m] of several."""
     classes: int
     """How many classes there are; 0 for numbers."""
 
@@ -38,14 +38,14 @@ class Target:
     def measure_impurity(self) -> float:
         """What a tree that has made no cut has still to explain, per row."""
         if not self.classes:
-            return float(np.var(self.value))
+            return float(np.var(self.value, axis=0).mean())
         share = np.bincount(self.value.astype(np.int64)) / self.value.size
         return float(1 - weighted_sum(share, share))
 
     def to_numbers(self) -> Floats:
         """[rows, m] the numbers by which categories are compared."""
         if not self.classes:
-            return np.asarray(self.value, np.float64)[:, None]
+            return np.asarray(self.value, np.float64).reshape(len(self.value), -1)
         common = np.argsort(-np.bincount(self.value.astype(np.int64)), kind="stable")[:_CLASSES]
         # The shares of two classes say the same.
         common = common[:1] if self.classes <= 2 else common

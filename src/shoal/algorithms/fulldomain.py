@@ -183,8 +183,9 @@ class FullDomain:
         place = np.full(grouping.total.size, -1)
         place[kept] = np.arange(kept.size)
         if self.problem.person is not None:
-            class_of = place[self._match_table_rows(grouping)][self.table.of_row]
-            return self.problem.count_people_of_release(class_of, kept.size)
+            class_of = place[self._match_table_rows(grouping)]
+            found = self.problem.count_people_of_release(class_of[self.table.of_row], kept.size)
+            return replace(found, fitting=self._fit_people(class_of, found.size))
         of, size = place[group], grouping.total[kept]
         columns = {}
         first = self.table.histograms.first
@@ -208,6 +209,18 @@ class FullDomain:
                 outside=everybody - int(people.sum()),
             )
         return Counts(size, columns, fitting)
+
+    def _fit_people(self, class_of: Ints, size: NDArray[np.integer]) -> PopulationFit | None:
+        """How people of a population fit classes of ``size`` people, given the class of each row, or -1."""
+        if self.problem.population is None:
+            return None
+        rows, match = self.problem.population_rows, self.problem.match_population(self.table.codes)
+        here, left = ((match >= 0) & there for there in (class_of >= 0, class_of < 0))
+        people = rows.count_people(class_of[here], match[here], size.size)
+        outside = rows.count_people(np.zeros(np.count_nonzero(left), np.int64), match[left], 1)
+        return replace(
+            PopulationFit.from_disjoint_classes(size, people, rows.people), outside=int(outside[0])
+        )
 
     def _measure_release(self, grouping: Grouping) -> float:
         """The loss of what a grouping releases, measured on the release."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
 from shoal.algorithms.space import (
     ClusteringSpace,
-    Run,
+    Worker,
     replace_unsound_proposal,
     split_equal_rows,
     start_worker,
@@ -51,7 +51,11 @@ class Hilbert(Algorithm):
 
 
 def cut_into_classes(
-    space: ClusteringSpace, order: NDArray[np.int64], reach: int, run: Run, on_progress: Progress = silent
+    space: ClusteringSpace,
+    order: NDArray[np.int64],
+    reach: int,
+    run: Worker,
+    on_progress: Progress = silent,
 ) -> NDArray[np.int32]:
     """Class of every row when ``order`` is cut into consecutive classes with the least loss.
 

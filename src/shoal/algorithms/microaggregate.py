@@ -12,7 +12,7 @@ from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
 from shoal.algorithms.space import (
     ClusteringSpace,
-    Run,
+    Worker,
     renumber_classes,
     split_equal_rows,
     start_worker,
@@ -21,6 +21,7 @@ from shoal.algorithms.space import (
 from shoal.codespace.recoding import Centre, Proposal
 from shoal.errors import RecipeError, quote
 from shoal.kernels.mdav import find_mdav_groups
+from shoal.kernels.regroup import improve_groups
 from shoal.support.parameters import check_fields
 
 
@@ -29,9 +30,10 @@ class Microaggregate(Algorithm):
     """Groups rows with similar numbers and releases every group as its centre, so that numbers stay numbers.
 
     MDAV: around the row farthest from the middle of all, the nearest rows make a group; so do those around
-    the row farthest from that one; and so on with the rest. Distances are Euclidean, columns standardised.
-    The centre is a value of the column (that nearest the mean, or the median), so dates stay dates too.
-    Quadratic in the rows of a cell.
+    the row farthest from that one; and so on with the rest. Then rows change places, and groups are given up
+    or divided, as long as that brings rows nearer to their centroids. Distances are Euclidean, columns
+    standardised. Means are rounded to what the column can hold, so that days stay days. Quadratic in the rows
+    of a cell.
 
     References
     ----------
@@ -40,15 +42,21 @@ class Microaggregate(Algorithm):
     """
 
     centre: Centre = "mean"
-    """Release the value nearest the mean of a class, or its median."""
+    """Release the mean of a class, which nobody need have, or its median, which somebody has."""
     cell: int = 20_000
     """Least number of rows in the greedy cells that larger tables are cut into first; 0 for one cell."""
+    sweeps: int = 50
+    """How often all rows are looked at to make the groups of MDAV tighter; 0 for MDAV alone."""
     counts_people = True
+    releases_one_value = True
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if self.cell < 0:
-            raise RecipeError(f"cell of algorithm microaggregate must be 0 or more, not {self.cell}")
+        for name in ("cell", "sweeps"):
+            if getattr(self, name) < 0:
+                raise RecipeError(
+                    f"{name} of algorithm microaggregate must be 0 or more, not {getattr(self, name)}"
+                )
 
     def search(self, problem: Problem, on_progress: Progress = silent) -> Proposal:
         """Group the rows, cell by cell."""
@@ -61,7 +69,7 @@ class Microaggregate(Algorithm):
             for cell in range(last + 1):
                 rows = np.flatnonzero(cell_of == cell)
                 # Greedy classes keep the privacy models where groups cannot; their numbers must not meet.
-                groups = _group_by_mdav(space, rows, run)
+                groups = _group_rows(space, rows, self.sweeps, run)
                 number = np.where(groups < 0, last + 1, cell) * cell_of.size
                 class_of[rows] = number + np.where(groups < 0, greedy[rows], groups)
                 on_progress("grouping", (cell + 1) / (last + 1))
@@ -87,12 +95,19 @@ def _check_problem(problem: Problem) -> None:
         )
 
 
-def _group_by_mdav(space: ClusteringSpace, rows: NDArray[np.int64], run: Run) -> NDArray[np.int64]:
-    """Groups of some rows by MDAV, -1 where the privacy models are out of reach."""
+def _group_rows(
+    space: ClusteringSpace, rows: NDArray[np.int64], sweeps: int, run: Worker
+) -> NDArray[np.int64]:
+    """Groups of some rows by MDAV, made tighter; -1 where the privacy models are out of reach."""
     x, weight = space.points.place[rows], space.points.weight[rows]
     mean = np.average(x, axis=0, weights=weight)
     deviation = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=weight))
     # The places are scaled by the columns' weights: standardise, and put the weights back.
     scale = np.where(deviation > 0, space.measure.whole / np.where(deviation > 0, deviation, 1.0), 0.0)
     groups: NDArray[np.int64] = run(find_mdav_groups, x * scale, weight, space.rules, space.ident[rows])
-    return groups
+    if sweeps == 0 or groups[0] < 0:
+        return groups
+    # Squared lengths are compared: around the mean they are small, and their digits count.
+    return np.asarray(
+        run(improve_groups, (x - mean) * scale, weight, space.rules, space.ident[rows], groups, sweeps)
+    )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, product
 from typing import Literal
 
 import numpy as np
 
-from shoal.algorithms.exact import classes, coverage, matching
+from shoal.algorithms.exact import branching, classes, coverage, matching
 from shoal.algorithms.exact.budget import Budget
 from shoal.algorithms.exact.evolution import EvolutionPlan, MatchingPopulation, evolve_population
 from shoal.algorithms.exact.options import Ints, TableSpace
@@ -34,7 +35,7 @@ from shoal.support.parameters import check_fields
 _ROWS = 200  # distinct rows up to which an exact search is worth its time
 _GUESS = EvolutionPlan(generations=60, mutation_rate=10, patience=20)
 _STEPS = 300_000  # rows that the evolution of a first table looks at
-_ENOUGH = 10.0  # seconds in which the steps of `auto` are done on any machine
+_SEEDS = 8  # with which tables evolve again where the first is not proved
 _EVERY = 10_000  # tables of least loss that are listed where all are asked for
 _LARGEST = 1e300
 
@@ -60,7 +61,8 @@ class MinGen(Algorithm):
     iterations: int | None = None
     """States after which the search ends with the best table so far and what is proved of it."""
     seconds: float | None = 60.0
-    """Time after which it ends so; none for no limit. What the clock ends may end otherwise the next time."""
+    """Time after which it ends so; none for no limit. What the clock ends may end otherwise the next time.
+    The table to start from, which `auto` and `genetic` find in a few seconds, is made in any case."""
     sets: bool = False
     """Whether a class may release the set of its values in a column of categories without a hierarchy, as
     other algorithms do; if not, such a value stays or becomes `*`. Only with classes."""
@@ -121,7 +123,7 @@ def _describe_result(
     notes = []
     if problem.suppress > 0:
         notes.append("mingen suppresses no rows; the optimum is among the tables that keep them all")
-    if not all(model.by_class for model in problem.models):
+    if not all(model.by_class and not model.is_about_some_columns for model in problem.models):
         notes.append(
             "a bound on the whole table is kept by asking enough of every class; the optimum is among the "
             "tables whose classes all satisfy that"
@@ -217,7 +219,7 @@ def _search_by_classes(
         return _SearchResult(proposals, best.cost, best.bound, rows.countable, best.count)
     best = _find_first_division(problem, space, rows, budget)
     if classes.FEW < space.rows <= classes.MANY and not budget.is_over:
-        best = classes.solve_by_columns(rows, best, budget)
+        best = branching.solve_by_columns(rows, best, budget, partial(_evolve_again, problem, rows))
     return replace(_describe_division(best, table, rows, best.bound), proved=best.is_proved)
 
 
@@ -238,24 +240,44 @@ def _find_first_division(
 ) -> classes.RowDivision:
     """A first division: the best of what the genetic search and `auto` find, and of what evolves from it."""
     starts = [find_first_classes(problem)]
-    if space.rows <= classes.MANY and not budget.is_over and is_for_portfolio(problem):
-        starts.append(_find_classes_of_auto(problem, budget))
+    own = _allot_start(problem, budget)
+    if is_for_portfolio(problem) and not own.is_over:
+        starts.append(_find_classes_of_auto(problem, own))
+    if space.rows <= classes.MANY and not own.is_over:
+        starts.append(evolve_default_classes(problem, space, own))
     if space.rows <= classes.MANY and not budget.is_over:
-        starts.append(evolve_default_classes(problem, space, budget.allot_share(0.4)))
-        starts.append(evolve_in_rounds(problem, space, np.stack(starts), _STEPS, budget.allot_share(0.4))[0])
+        starts.append(evolve_in_rounds(problem, space, np.stack(starts), _STEPS, budget.allot_share(0.2))[0])
     return min((_build_division(rows, of) for of in starts), key=lambda division: division.cost)
+
+
+def _allot_start(problem: Problem, budget: Budget) -> Budget:
+    """What `auto` and the genetic search get: on small tables no time limit, as they have none alone.
+
+    So this search never ends with more loss than they do. It takes them a few seconds.
+    """
+    if problem.table.weight.size > _ROWS:
+        return budget.allot_share(0.4)
+    return replace(budget.allot_share(1.0), seconds=None)
 
 
 def _find_classes_of_auto(problem: Problem, budget: Budget) -> Ints:
     """The class of each row that `auto` finds in its default budget."""
     # It tells nothing: its tables may have sets of categories, which this search need not permit.
-    own = replace(budget.allot_share(0.5), on_progress=silent, whole=None)
-    if budget.seconds_left >= _ENOUGH:
-        own = replace(own, seconds=None)  # so that its steps end it, as in `auto`, and no clock does
-    seconds = choose_seconds(None, any(domain.kind == "tree" for domain in problem.domains))
+    own = replace(budget, on_progress=silent, whole=None)
+    seconds = choose_seconds(None, any(domain.kind == "tree" for domain in problem.domains), 0)
     found = search_portfolio(problem, seconds, budget=own)
     budget.count_states(own.nodes)
     return found.class_of[found.table.of_row].astype(np.int64)
+
+
+def _evolve_again(
+    problem: Problem, rows: classes.PartitionProblem, budget: Budget
+) -> Iterator[classes.RowDivision]:
+    """What the genetic search finds with other seeds, while the budget lasts."""
+    for seed in range(problem.seed + 1, problem.seed + 1 + _SEEDS):
+        if budget.is_over:
+            return
+        yield _build_division(rows, evolve_default_classes(replace(problem, seed=seed), rows.space, budget))
 
 
 def _build_division(rows: classes.PartitionProblem, of: Ints) -> classes.RowDivision:

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from shoal.algorithms.levels import Ladder, draw_node_words
 from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
 from shoal.algorithms.refine import check_budget, refine_proposal
-from shoal.algorithms.space import ClusteringSpace, Run, renumber_classes, split_equal_rows, start_worker
+from shoal.algorithms.space import (
+    ClusteringSpace,
+    Worker,
+    renumber_classes,
+    split_equal_rows,
+    start_worker,
+)
 from shoal.codespace.frequency import FrequencyTable
 from shoal.codespace.recoding import Proposal
 from shoal.errors import RecipeError
@@ -65,7 +71,7 @@ class Peel(Algorithm):
         return refine_proposal(problem, start, self.sweeps, self.seconds, on_progress)
 
 
-def build_peel_proposal(problem: Problem, most: int, run: Run) -> Proposal:
+def build_peel_proposal(problem: Problem, most: int, run: Worker) -> Proposal:
     """Classes by ``most`` level vectors."""
     # Trimming takes single rows out of a group, so equal rows must not stand as one.
     table = split_equal_rows(problem, every=True) if problem.has_value_limits else problem.table
@@ -89,7 +95,7 @@ def build_peel_proposal(problem: Problem, most: int, run: Run) -> Proposal:
 
 
 def _place_remaining_rows(
-    problem: Problem, table: FrequencyTable, class_of: NDArray[np.int64], run: Run
+    problem: Problem, table: FrequencyTable, class_of: NDArray[np.int64], run: Worker
 ) -> NDArray[np.int64]:
     """Let rows without a class join the one where they add least to the loss, or several that they undo."""
     space = ClusteringSpace.from_table(problem, table)

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms.problem import Problem
-from shoal.codespace.frequency import FrequencyTable
 from shoal.codespace.recoding import ColumnCells, Proposal, Recoding
 from shoal.privacy import Counts, DeltaPresence, PopulationFit, bound_presence, fitting_pairs
 from shoal.table.formats import import_optional
@@ -64,12 +63,22 @@ def _tighten_classes(proposal: Proposal, problem: Problem) -> Proposal:
 
 
 def _fit_population(
-    recoding: Recoding, people: FrequencyTable
+    recoding: Recoding, size: NDArray[np.integer], problem: Problem
 ) -> tuple[PopulationFit, NDArray[np.int64], NDArray[np.int64]]:
     """How the population fits, and the pairs of a class and a distinct person that this is made of."""
+    assert problem.population is not None
     cell = np.stack([cells.of_class for cells in recoding.cells], axis=1)
-    pairs = fitting_pairs(cell, [_find_covered_codes(cells) for cells in recoding.cells], people.codes)
-    return PopulationFit.from_pairs(recoding.size, *pairs, people.weight), *pairs
+    covers = [_find_covered_codes(cells) for cells in recoding.cells]
+    pairs = fitting_pairs(cell, covers, problem.population.codes)
+    shared = problem.person is not None
+    return PopulationFit.from_pairs(size, *pairs, problem.population_rows, shared=shared), *pairs
+
+
+def _count_members(recoding: Recoding, problem: Problem) -> Counts:
+    """The classes as the goal counts them: by rows, or by people."""
+    if problem.person is None:
+        return Counts(recoding.size, {})
+    return problem.count_people_of_release(recoding.class_of[recoding.table.of_row], recoding.size.size)
 
 
 def _find_covered_codes(cells: ColumnCells) -> NDArray[np.bool_]:
@@ -84,9 +93,10 @@ def _find_covered_codes(cells: ColumnCells) -> NDArray[np.bool_]:
 
 def _find_failing_classes(recoding: Recoding, problem: Problem) -> NDArray[np.bool_]:
     """Which classes the population does not fit as asked."""
-    assert problem.population is not None
-    counts = Counts(recoding.size, {}, _fit_population(recoding, problem.population)[0])
-    asked = [model for model in problem.models if hasattr(model, "population")]
+    counts = _count_members(recoding, problem)
+    counts = replace(counts, fitting=_fit_population(recoding, counts.size, problem)[0])
+    # Merged classes keep all other models, unless people have rows in both and so gain values.
+    asked = [model for model in problem.models if problem.person is not None or hasattr(model, "population")]
     return np.asarray(np.logical_or.reduce([~model.holds(counts) for model in asked]))
 
 
@@ -98,17 +108,17 @@ def _merge_classes(
     csgraph = import_optional("scipy.sparse.csgraph", "shoal[scipy]")
 
     assert problem.population is not None
-    classes, people = bad.size, problem.population
-    _, class_of, person = _fit_population(recoding, people)
-    shared = _find_violating_people(recoding, class_of, person, problem)[person] & (
+    classes, size = bad.size, _count_members(recoding, problem).size
+    _, class_of, person = _fit_population(recoding, size, problem)
+    shared = _find_violating_people(size, class_of, person, problem)[person] & (
         np.bincount(person)[person] > 1
     )
     alone = np.flatnonzero(bad & (np.bincount(class_of[shared], minlength=classes) == 0))
     # A graph of classes and, after them, people: classes that share such a person are connected.
     one = np.concatenate([class_of[shared], alone])
     other = np.concatenate([classes + person[shared], np.where(alone + 1 < classes, alone + 1, alone - 1)])
-    size = classes + people.weight.size
-    graph = sparse.coo_matrix((np.ones(one.size, np.bool_), (one, other)), shape=(size, size))
+    nodes = classes + problem.population.weight.size
+    graph = sparse.coo_matrix((np.ones(one.size, np.bool_), (one, other)), shape=(nodes, nodes))
     component = csgraph.connected_components(graph, directed=False)[1][:classes]
     merged = np.unique(component, return_inverse=True)[1]
     kept = np.append(merged, -1)[recoding.class_of]
@@ -116,11 +126,11 @@ def _merge_classes(
 
 
 def _find_violating_people(
-    recoding: Recoding, class_of: NDArray[np.int64], person: NDArray[np.int64], problem: Problem
+    size: NDArray[np.integer], class_of: NDArray[np.int64], person: NDArray[np.int64], problem: Problem
 ) -> NDArray[np.bool_]:
     """Of whom too many or too few are present."""
-    assert problem.population is not None
-    least, most = bound_presence(recoding.size, class_of, person, problem.population.weight)
+    shared = problem.person is not None
+    least, most = bound_presence(size, class_of, person, problem.population_rows, shared=shared)
     bounds = [(model.low, model.high) for model in problem.models if isinstance(model, DeltaPresence)]
     wrong = [(least < low) | (most > high) for low, high in bounds]
     return np.asarray(np.logical_or.reduce([np.zeros(most.size, np.bool_), *wrong]))

@@ -14,13 +14,17 @@ from shoal.algorithms.exact.budget import Budget
 from shoal.algorithms.exact.options import TableSpace, find_scale
 from shoal.algorithms.hilbert import Hilbert
 from shoal.algorithms.mondrian import Mondrian
+from shoal.algorithms.partition import Partition
 from shoal.algorithms.peel import build_peel_proposal
 from shoal.algorithms.problem import Problem, Progress, silent
-from shoal.algorithms.refine import Partition
-from shoal.algorithms.small_tables import build_cheapest_proposal, evolve_in_rounds
+from shoal.algorithms.small_tables import (
+    build_cheapest_proposal,
+    divide_near_classes,
+    evolve_in_rounds,
+)
 from shoal.algorithms.space import (
     ClusteringSpace,
-    Run,
+    Worker,
     replace_unsound_proposal,
     split_equal_rows,
     start_worker,
@@ -35,10 +39,16 @@ from shoal.kernels.cut_workspace import GREEDY
 from shoal.kernels.groups import cheapest_partners, pair_costs
 from shoal.kernels.hilbert import cut_sequence, hilbert_keys
 from shoal.kernels.local_search import make_children
+from shoal.kernels.neighbourhoods import divide_neighbourhoods
 from shoal.kernels.partition import KERNELS
 from shoal.kernels.peel import peel_classes
 from shoal.kernels.refine import improve_partition, set_up
 
+LEAST_SECONDS = 0.6
+"""The default budget for a small table, and one that is enough for any other in a hurry."""
+_MOST_SECONDS = 4.0  # by default: on a core of today they take 3 s
+_SMALL_ROWS, _PER_ROW = 5_000, 250e-6  # where the default begins to rise, and by how much for every row
+_LARGEST = 100_000  # rows
 _VECTOR = 2e-9  # seconds that a level vector takes per row, about: most come when few rows are left
 _TRIMMED = 20e-9  # or one by which few rows leave
 _STARTS = 0.2  # share of the budget for finding where to start from
@@ -47,11 +57,16 @@ _SWEEPS = 1 << 30
 _SMALL = 400  # rows up to which classes evolve: then that finds more than refining does
 _PLENTY = 100  # rows beyond which evolution needs more steps than the budget has, up to twice as many
 _VISIT = 0.75e-6  # seconds that local search takes for a row, about, times the size of classes
+_LOOK = 15e-9  # seconds that it takes to look at a row of a group, about
+_LAST = 0.5  # share of the budget for dividing neighbourhoods at the end
 
 
-def choose_seconds(seconds: float | None, trees: bool) -> float:
-    """The budget, in seconds of an ordinary core: what was asked for, or the default."""
-    return seconds or (2.0 if trees else 0.6)
+def choose_seconds(seconds: float | None, trees: bool, rows: int) -> float:
+    """The budget, in seconds of an ordinary core: what was asked for, or the default for so many rows."""
+    least = 2.0 if trees else LEAST_SECONDS
+    more = LEAST_SECONDS + _PER_ROW * (rows - _SMALL_ROWS)
+    # What is too large for several looks at every row gets one pass, and needs no more time than it takes.
+    return seconds or (least if rows > _LARGEST else max(least, min(more, _MOST_SECONDS)))
 
 
 def search_portfolio(
@@ -63,7 +78,7 @@ def search_portfolio(
     space = ClusteringSpace.from_table(problem, split_equal_rows(problem, every=problem.has_value_limits))
     is_small = problem.rows.rows <= _SMALL and is_evolvable(problem)
     _prepare_kernels(space, is_small)
-    with start_worker(on_progress) as run:
+    with start_worker(on_progress, problem.threads) as run:
         starts = dict(_build_starts(problem, space, seconds, run, on_progress))
         refined, made = _refine_best_start(problem, space, seconds, starts, run, on_progress)
     if is_small:
@@ -97,10 +112,12 @@ def _evolve_best(
     size = max(ordered.build_rules(table).size, 2)
     more = min(max(space.rows / _PLENTY, 1.0), 2.0)
     class_of, _ = evolve_in_rounds(ordered, space, starts, int(more * seconds / (_VISIT * size)), budget)
+    if not budget.is_over:
+        class_of = divide_near_classes(ordered, space, class_of, int(_LAST * seconds / _LOOK))
     place = np.empty(order.size, np.int32)
     place[order] = table.of_row
     bred = build_cheapest_proposal(replace(table, of_row=place), space, class_of)
-    before, after = _measure_loss(problem, refined), _measure_loss(problem, bred)
+    before, after = measure_loss(problem, refined), measure_loss(problem, bred)
     if after >= before:
         return refined
     note = f"evolution lowered it by {100 * (1 - after / before):.2g} % more"
@@ -115,12 +132,12 @@ def _prepare_kernels(space: ClusteringSpace, is_small: bool) -> None:
     # The longest first, so that no process is left with it at the end.
     kernels = [improve_partition, KERNELS[GREEDY], along, cluster_cells, set_up, hilbert_keys]
     if is_small:
-        kernels = [make_children, *kernels, pair_costs, cheapest_partners]
+        kernels = [make_children, divide_neighbourhoods, *kernels, pair_costs, cheapest_partners]
     prepare_kernels(kernels, wide=space.table.codes.dtype == np.uint32, ruled=ruled)
 
 
 def _build_starts(
-    problem: Problem, space: ClusteringSpace, seconds: float, run: Run, on_progress: Progress
+    problem: Problem, space: ClusteringSpace, seconds: float, run: Worker, on_progress: Progress
 ) -> Iterator[tuple[str, NDArray[np.int32]]]:
     """Classes to start from, by the name of how they were made."""
     greedy = transfer_classes(Mondrian().search(problem, on_progress), space.table)
@@ -144,7 +161,7 @@ def _refine_best_start(
     space: ClusteringSpace,
     seconds: float,
     starts: dict[str, NDArray[np.int32]],
-    run: Run,
+    run: Worker,
     on_progress: Progress,
 ) -> tuple[Proposal, list[NDArray[np.int32]]]:
     """Refine every start a little, then the best of them as long as the budget lasts; and all of them."""
@@ -184,15 +201,15 @@ def _keep_least_loss(
     plain = {
         name: replace(refined, table=table, cells=None, class_of=start) for name, start in starts.items()
     }
-    lost = {name: _measure_loss(problem, proposal) for name, proposal in plain.items()}
+    lost = {name: measure_loss(problem, proposal) for name, proposal in plain.items()}
     least = min(lost, key=lambda name: lost[name])
-    if _measure_loss(problem, refined) <= lost[least]:
+    if measure_loss(problem, refined) <= lost[least]:
         return refined
     why = f"{least} as it was has less of the loss '{problem.loss}': {lost[least]:g}"
     return replace(plain[least], notes=(*refined.notes, why))
 
 
-def _measure_loss(problem: Problem, proposal: Proposal) -> float:
+def measure_loss(problem: Problem, proposal: Proposal) -> float:
     """The loss that was asked for."""
     recoding = Recoding.from_proposal(proposal, problem.domains)
     measured: float = LOSSES[problem.loss]().measure(recoding, problem.weights).value

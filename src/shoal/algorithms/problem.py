@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from shoal.kernels.kinds import GROUP, PEOPLE, PERSON, POPULATION, Rule
 from shoal.kernels.rules import Rules, assemble_rules, estimate_usual_counts, set_whole
 from shoal.privacy import Counts, Model, PopulationFit, SensitiveCounts, ValueScale
 from shoal.privacy.counts import sum_by_place
+from shoal.privacy.fitting import PopulationRows
 from shoal.privacy.people import count_people, count_people_by_value, list_counted, number_units
 from shoal.support.progress import Progress, silent
 
@@ -56,6 +57,8 @@ class Problem:
     """[rows] the person of each row, where some have several and people are counted; None if rows are."""
     group: NDArray[np.integer] | None = None
     """[rows] the group of each row's person, where groups are counted beside people."""
+    population_person: NDArray[np.integer] | None = None
+    """[rows of the population] whose row it is, where people of the population have several."""
 
     @cached_property
     def table(self) -> FrequencyTable:
@@ -114,7 +117,7 @@ class Problem:
 
     def _adds_up(self, model: Model) -> bool:
         """Whether what a model counts in two classes adds up: people with rows in both may gain values."""
-        return self.person is None or not model.sensitive
+        return self.person is None or not (model.sensitive or model.compares_people)
 
     @cached_property
     def has_value_limits(self) -> bool:
@@ -129,7 +132,13 @@ class Problem:
     @property
     def population_size(self) -> NDArray[np.int64]:
         """The number of people in the population, as that of one class."""
-        return np.array([0 if self.population is None else int(self.population.weight.sum())])
+        return np.array([0 if self.population is None else self.population_rows.people])
+
+    @cached_property
+    def population_rows(self) -> PopulationRows:
+        """Whose the different rows of the population are."""
+        assert self.population is not None
+        return PopulationRows.from_rows(self.population.of_row, self.population_person)
 
     def _build_fitting(self, size: NDArray[np.integer], people: NDArray[np.int64]) -> PopulationFit | None:
         return None if self.population is None else PopulationFit.from_disjoint_classes(size, people)
@@ -178,7 +187,9 @@ class Problem:
             columns[name] = replace(found, reference=whole[name]) if name in whole else found
         size = count_people(group, self.person[row], groups)
         households = None if self.group is None else count_people(group, self.group[row], groups)
-        return Counts(size, columns, rows_of=self._count_rows(group, row, groups), groups=households)
+        rows = self._count_rows(group, row, groups)
+        fitting = self._build_fitting(size, self._count_people_of_groups(group, row, rows))
+        return Counts(size, columns, fitting, rows_of=rows, groups=households)
 
     def _count_rows(
         self, group: NDArray[np.integer], row: NDArray[np.integer], groups: int
@@ -251,36 +262,72 @@ class Problem:
         """The same where people are counted: a person is like a further sensitive column of one value."""
         assert self.person is not None
         least = max(model.least_people() for model in self.models)
-        asked = [at for at, name in enumerate(self.sensitive) if name in {rule.column for rule in rules}]
-        sensitive = [self.rows.sensitive[at] for at in asked]
-        owners = [*([] if self.group is None else [(GROUP, self.group)]), (PERSON, self.person)]
-        sizes = (*(self.rows.sensitive_sizes[at] for at in asked), *(1 for _ in owners))
-        first = np.cumsum([0, *sizes])[:-1]
-        names = (*(self.sensitive[at] for at in asked), *(name for name, _ in owners))
-        columns = dict(zip(names, pairwise([*first.tolist(), first[-1] + 1]), strict=True))
-        # An owner with the one value that all have is the owner.
-        units = [*(number_units(self.person, each) for each in sensitive), *(owner for _, owner in owners)]
+        parts = self._list_unit_columns(table, {rule.column for rule in rules})
+        first = np.cumsum([0, *(part.size for part in parts)])
+        columns = dict(zip((part.name for part in parts), pairwise(first.tolist()), strict=True))
         # Units of one column follow those of another, so that a number tells the column, too.
-        begin = np.cumsum([0, *(int(unit.max()) + 1 for unit in units)])
-        # The values of owners; those of sensitive columns, which come first, follow.
-        value_of = np.repeat(first, np.diff(begin)).astype(np.int32)
-        for unit, offset, values, start in zip(units, begin, sensitive, first, strict=False):
-            value_of[unit + offset] = values + start
-        unit = np.concatenate([unit + offset for unit, offset in zip(units, begin, strict=False)])
-        row, unit = list_counted(np.tile(table.of_row, len(units)), unit)
+        begin = np.cumsum([0, *(_count_numbers(part.unit) for part in parts)])
+        value_of = np.repeat(first[:-1], np.diff(begin)).astype(np.int32)
+        for part, offset, start in zip(parts, begin, first, strict=False):
+            value_of[part.unit + offset] = part.value + start
+        unit = np.concatenate([part.unit + offset for part, offset in zip(parts, begin, strict=False)])
+        row, unit = list_counted(np.concatenate([part.row for part in parts]), unit)
         entry = np.concatenate(([0], np.cumsum(np.bincount(row, minlength=table.weight.size))))
         # What somebody has in many rows counts once in the whole table, as in a class.
-        whole = np.bincount(value_of, minlength=int(first[-1]) + 1)
+        whole = np.bincount(value_of, minlength=int(first[-1]))
         people = Rule(PEOPLE, PERSON, least)
         entries = (entry, value_of[unit], unit)
         found = assemble_rules(size, [*rules, people], columns, entries, int(begin[-1]))
         return set_whole(found, whole, self.rows.rows)
+
+    def _list_unit_columns(self, table: FrequencyTable, asked: set[str]) -> list[_UnitColumn]:
+        """What is counted by units: values that are asked for, the population, groups and, last, people."""
+        assert self.person is not None
+        row, one = table.of_row, np.int64(0)
+        columns = zip(self.sensitive, self.rows.sensitive_sizes, self.rows.sensitive, strict=True)
+        found = [
+            _UnitColumn(name, size, row, number_units(self.person, values), values)
+            for name, size, values in columns
+            if name in asked
+        ]
+        if POPULATION in asked:
+            there, whom = self._list_equal_people(table.codes)
+            owners = _count_numbers(self.person)
+            # Two values: people of the table, and after them those of the population.
+            unit = np.concatenate([self.person, owners + whom])
+            found.append(_UnitColumn(POPULATION, 2, np.concatenate([row, there]), unit, unit >= owners))
+        if self.group is not None:
+            found.append(_UnitColumn(GROUP, 1, row, self.group, one))
+        # An owner with the one value that all have is the owner.
+        return [*found, _UnitColumn(PERSON, 1, row, self.person, one)]
 
     def _rank_with_population(self, codes: NDArray[np.integer]) -> NDArray[np.int32]:
         """Numbers of rows of codes, and then of the people: equal ones are equal, and in their order."""
         assert self.population is not None
         both = zip(codes.T, self.population.codes.T, strict=True)
         return rank_rows([np.concatenate(columns) for columns in both], self.rows.sizes)
+
+    def match_population(self, codes: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Which different row of the population each row of codes equals; -1 for none."""
+        key = self._rank_with_population(codes)
+        place = np.full(_count_numbers(key), -1)
+        place[key[len(codes) :]] = np.arange(key.size - len(codes))
+        return place[key[: len(codes)]]
+
+    def _list_equal_people(self, codes: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Each row of codes with each of the people who equal it; of rows that are equal, each gets its part.
+
+        As `_count_equal_people`, where people are told apart.
+        """
+        match, (start, person) = self.match_population(codes), self.population_rows.list_people()
+        order = np.argsort(match, kind="stable")
+        there = np.repeat(np.arange(start.size - 1), np.diff(start))
+        begin, end = (np.searchsorted(match[order], there, side) for side in ("left", "right"))
+        known = end > begin
+        turn = np.arange(person.size) - start[there]
+        # People take turns among the rows that they equal.
+        row = order[(begin + turn % np.maximum(end - begin, 1))[known]]
+        return row, person[known]
 
     def _count_equal_people(self, codes: NDArray[np.integer]) -> NDArray[np.int64]:
         """How many people equal each row of codes; of rows that are equal, each gets its part of them.
@@ -308,9 +355,23 @@ class Problem:
         table = self.table
         # A distinct row counts its people once in a group, however many of its rows are there.
         pair = np.unique(group.astype(np.int64) * table.weight.size + table.of_row[row])
-        equal = self._count_equal_people(table.codes)[pair % table.weight.size]
-        people = np.bincount(pair // table.weight.size, equal, size.size)
-        return np.rint(np.where(size == self.rows.rows, self.population_size, people)).astype(np.int64)
+        match = self.match_population(table.codes)[pair % table.weight.size]
+        place = pair // table.weight.size
+        people = self.population_rows.count_people(place[match >= 0], match[match >= 0], size.size)
+        return np.where(size == self.rows.rows, self.population_size, people)
+
+
+class _UnitColumn(NamedTuple):
+    """A column that is counted by units: a unit is an owner with a value, and counts once in a class."""
+
+    name: str
+    size: int
+    """Number of values."""
+    row: NDArray[np.integer]
+    """[entries] the weighted row."""
+    unit: NDArray[np.integer]
+    value: NDArray[np.integer] | NDArray[np.bool_] | np.int64
+    """[entries] the unit, and its value."""
 
 
 def _with_values(histograms: Histograms, counts: tuple[NDArray[np.int64], ...]) -> Histograms:
@@ -339,6 +400,11 @@ def _node_widths(domain: Domain) -> NDArray[np.float64]:
     return np.concatenate([domain.compute_widths(lo, hi) for lo, hi in extents])
 
 
+def _count_numbers(numbers: NDArray[np.integer]) -> int:
+    """How many numbers there are from 0 to the largest, of whatever type they are."""
+    return int(numbers.max()) + 1 if numbers.size else 0
+
+
 class Algorithm(ABC):
     """A frozen dataclass whose fields are its parameters, and which declares what it can do.
 
@@ -355,6 +421,8 @@ class Algorithm(ABC):
     """Whether its classes keep a goal about people who have several rows, and not only one about rows."""
     links_people: ClassVar[bool] = False
     """Whether its classes can be those of a release with pseudonyms: of people, and of the rows of some."""
+    releases_one_value: ClassVar[bool] = False
+    """Whether it releases one value for a class, in the type of the column, however cells are rendered."""
     counted_rows_mode: ClassVar[str] = ""
     """The mode in which it does, for messages, where it has several."""
 

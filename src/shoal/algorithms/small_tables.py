@@ -15,6 +15,7 @@ from shoal.algorithms.exact.evolution import (
     EvolutionPlan,
     TablePopulation,
     Watch,
+    build_local_search,
     evolve_population,
 )
 from shoal.algorithms.exact.options import Ints, TableSpace
@@ -23,13 +24,14 @@ from shoal.algorithms.problem import Problem
 from shoal.codespace.frequency import FrequencyTable
 from shoal.codespace.recoding import Proposal
 from shoal.errors import GoalNotMet, RecipeError
+from shoal.kernels.neighbourhoods import divide_neighbourhoods
 from shoal.privacy import KAnonymity
 from shoal.support.progress import SearchFigures
 
 
 def matching_k(problem: Problem, algorithm: str) -> int:
     """The k of a goal that must consist of nothing else."""
-    others = [model for model in problem.models if not isinstance(model, KAnonymity)]
+    others = [model for model in problem.models if not isinstance(model, KAnonymity) or model.columns]
     if others or not problem.models:
         raise RecipeError(
             f"{algorithm} with semantics=matching takes k-anonymity only: with other models leave it at "
@@ -103,6 +105,7 @@ _ROUNDS = 6
 _GENERATIONS = 400
 _PATIENCE = 25
 _FIRST = 0.6  # share of the steps for the rounds before the last
+_NEIGHBOURHOODS = (12, 16, 20, 24)  # rows: from small ones, which are cheap, to those that find most
 
 
 def evolve_in_rounds(
@@ -128,6 +131,20 @@ def evolve_in_rounds(
         found.append((float(population.costs[0]), population.of[0]))
     cost, best = min(found, key=lambda each: each[0])
     return best, cost
+
+
+def divide_near_classes(problem: Problem, space: TableSpace, class_of: Ints, steps: int) -> Ints:
+    """Classes that cost no more: near ones are divided anew, as well as possible, where that costs less.
+
+    Moves and swaps of rows end where none helps alone. Here a few classes change at once. The work is counted
+    in ``steps``, rows that are looked at.
+    """
+    rules = problem.build_rules(problem.rows.one_by_one(in_order=True))
+    given, _ = build_local_search(space, rules)
+    better = np.unique(class_of, return_inverse=True)[1].astype(np.int64)
+    for most in _NEIGHBOURHOODS:
+        steps -= divide_neighbourhoods(given, better, most, max(steps, 0))[1]
+    return np.unique(better, return_inverse=True)[1].astype(np.int64)
 
 
 def watch_evolution(population: TablePopulation, budget: Budget) -> Watch:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,6 @@ from shoal.kernels.classes import ClassBoxes, Points, WidthCosts
 from shoal.kernels.compiled import get_compile_progress
 from shoal.kernels.hilbert import hilbert_keys
 from shoal.kernels.rules import Rules
-
-Run: TypeAlias = Callable[..., Any]
-"""Calls a kernel, with what ends it early as its last argument."""
 
 _WORD = 64
 _LARGEST_SET = 1024  # flat columns with more values are measured by what they span: their bits would not fit
@@ -183,23 +180,36 @@ def replace_unsound_proposal(problem: Problem, proposal: Proposal) -> Proposal:
     return replace(Mondrian().search(problem), notes=(*proposal.notes, note))
 
 
+class Worker:
+    """Calls kernels, with what ends them early as their last argument."""
+
+    def __init__(self, pool: ThreadPoolExecutor, halt: NDArray[np.bool_], on_progress: Progress) -> None:
+        self._pool = pool
+        self._halt = halt
+        self._on_progress = on_progress
+
+    def __call__(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        """Run one kernel."""
+        return self.all(kernel, [arguments])[0]
+
+    def all(self, kernel: Callable[..., Any], each: Iterable[tuple[Any, ...]]) -> list[Any]:
+        """Run a kernel with each of these arguments, several at once; what it returned, in their order."""
+        begun = [self._pool.submit(kernel, *arguments, self._halt) for arguments in each]
+        while wait(begun, timeout=1.0).not_done:
+            if (standing := get_compile_progress()) is not None:
+                self._on_progress(str(standing), standing.share)
+        return [one.result() for one in begun]
+
+
 @contextmanager
-def start_worker(on_progress: Progress = silent) -> Iterator[Run]:
+def start_worker(on_progress: Progress = silent, threads: int = 1) -> Iterator[Worker]:
     """Run kernels beside the main thread, so that an interrupt is answered at once."""
     halt = np.zeros(1, np.bool_)
-    pool = ThreadPoolExecutor(1)
-
-    def run_kernel(kernel: Callable[..., Any], *arguments: Any) -> Any:
-        begun = pool.submit(kernel, *arguments, halt)
-        while not wait([begun], timeout=1.0).done:
-            if (standing := get_compile_progress()) is not None:
-                on_progress(str(standing), standing.share)
-        return begun.result()
-
+    pool = ThreadPoolExecutor(max(threads, 1))
     try:
-        yield run_kernel
+        yield Worker(pool, halt, on_progress)
     finally:
-        # Nobody waits for the thread: it sees this, unless it is still compiling.
+        # Nobody waits for the threads: they see this, unless they are still compiling.
         halt[0] = True
         pool.shutdown(wait=False, cancel_futures=True)
 

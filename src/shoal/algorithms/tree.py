@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms.features import Features, Target
+from shoal.algorithms.guides import EffectSpace, predict_targets, read_targets
 from shoal.algorithms.mondrian import divide_classes
 from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
 from shoal.algorithms.refine import check_budget, refine_proposal
@@ -28,7 +29,7 @@ class TreeGuided(Algorithm):
     """Classes made for learning: a decision tree is grown that predicts a target, and its leaves are cells.
 
     Rows in a cell are alike in what matters for the target, so that an estimator trained on the release
-    does nearly as well as on the table. Every leaf has as many rows as the goal asks for; one that fails it
+    loses less by large classes. Every leaf has as many rows as the goal asks for; one that fails it
     otherwise, for example with too few sensitive values, is merged with the nearest cells beside it.
 
     References
@@ -38,7 +39,8 @@ class TreeGuided(Algorithm):
     """
 
     target: str | None = None
-    """The column that the tree predicts; the first sensitive column where None."""
+    """The column that the tree predicts; the first sensitive column where None. Several are separated by
+    commas, and each counts as much as any other."""
     grow: Literal["quasi", "all"] = "quasi"
     """The columns that the tree may cut: the quasi-identifiers, or all but identifiers and the target."""
     failing: Literal["merge", "delete"] = "merge"
@@ -50,6 +52,12 @@ class TreeGuided(Algorithm):
     less are mostly chance, and are left to the partitioning, which loses less."""
     sweeps: int = 0
     """Sweeps of refinement, see `Refine`: rows move between cells, which loses less and guides less."""
+    guide: Literal["labels", "predictions"] = "labels"
+    """What the tree predicts: the target as it is, or what gradient boosting predicts for each row, trained
+    on other rows, which has less chance in it."""
+    distance: Literal["detail", "effect"] = "detail"
+    """How cells are partitioned further: so that least detail is lost, as mondrian does, or least of what
+    tells the target; then values are near that have nearly the same effect on it."""
     counts_people = True
 
     def __post_init__(self) -> None:
@@ -60,17 +68,25 @@ class TreeGuided(Algorithm):
 
     def beside(self, quasi: Sequence[str], sensitive: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
         """The columns that it wants to see besides the quasi-identifiers: the target, and others after it."""
-        target = self.target or (sensitive[0] if sensitive else None)
-        if target is None:
+        targets = self.name_targets(names) or tuple(sensitive[:1])
+        if not targets:
             raise RecipeError("tree needs a target to predict: name a column with --set target=COLUMN")
-        if target not in names:
-            raise RecipeError(unknown("target", target, [name for name in names if name not in quasi]))
-        if target in quasi:
-            raise RecipeError(
-                f"the target '{target}' is a quasi-identifier: a tree would predict it by itself"
-            )
+        for target in targets:
+            if target not in names:
+                raise RecipeError(unknown("target", target, [name for name in names if name not in quasi]))
+            if target in quasi:
+                raise RecipeError(
+                    f"the target '{target}' is a quasi-identifier: a tree would predict it by itself"
+                )
         others = names if self.grow == "all" else ()
-        return (target, *(name for name in others if name not in (target, *quasi)))
+        return (*targets, *(name for name in others if name not in (*targets, *quasi)))
+
+    def name_targets(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The columns to predict: the one of that name, or several; none where it is not said."""
+        if self.target is None or self.target in names:
+            return () if self.target is None else (self.target,)
+        parts = (part.strip() for part in self.target.split(","))
+        return tuple(dict.fromkeys(part for part in parts if part))
 
     def search(self, problem: Problem, on_progress: Progress = silent) -> Proposal:
         """Propose the cells of a tree."""
@@ -88,18 +104,25 @@ class GuidedTree:
     """[u] the tree's own number for the leaf of each weighted row of the proposal."""
     cells: int
     """How many cells the tree had, after merging and before they were partitioned."""
+    targets: int
+    """How many columns it predicts."""
     proposal: Proposal
 
 
 def grow_guided_tree(settings: TreeGuided, problem: Problem, on_progress: Progress = silent) -> GuidedTree:
-    """Grow a tree on a problem, with the target first in ``problem.beside``."""
+    """Grow a tree on a problem, with the targets first in ``problem.beside``."""
     problem.refuse_negative_weights("tree")
     on_progress("growing a tree", 0.0)
-    first, *others = problem.beside.values()
-    target = Target.from_column(first)
+    many = max(1, len(settings.name_targets(list(problem.beside))))
+    targets, others = list(problem.beside.values())[:many], list(problem.beside.values())[many:]
     whole = settings.grow == "all"
     table = problem.rows.one_by_one(in_order=True) if whole else problem.table
     columns = others if whole else []
+    target = (
+        read_targets(targets)
+        if settings.guide == "labels"
+        else predict_targets(problem, table, targets, columns)
+    )
     features = Features.from_columns(
         [*problem.domains, *(column.domain for column in columns)],
         [*problem.rows.quasi, *(column.codes for column in columns)],
@@ -111,16 +134,31 @@ def grow_guided_tree(settings: TreeGuided, problem: Problem, on_progress: Progre
     leaf_of = tree.apply(seen)
     cell_of = _LeafMerger(problem, table, leaf_of, tree.tree_).build_cells(settings.failing)
     _check_deleted(problem, table, cell_of)
-    class_of = divide_classes(problem, table, cell_of, on_progress) if settings.split else cell_of
+    notes = (_describe_tree(tree, int(cell_of.max()) + 1),)
+    proposal = Proposal(table, cell_of, nodes=tree.tree_.node_count, notes=notes)
+    proposal = _divide_cells(settings, problem, proposal, target, on_progress)
     on_progress("growing a tree", 1.0)
-    cells = int(cell_of.max()) + 1
-    proposal = Proposal(table, class_of, nodes=tree.tree_.node_count, notes=(_describe_tree(tree, cells),))
-    if settings.sweeps > 0:
-        proposal = refine_proposal(problem, proposal, settings.sweeps, _SECONDS, on_progress)
     of_piece = np.empty(proposal.table.weight.size, np.int64)
     # Refinement may have split weighted rows: the leaves come over by original rows.
     of_piece[proposal.table.of_row] = leaf_of[table.of_row]
-    return GuidedTree(features, tree, of_piece, cells, proposal)
+    return GuidedTree(features, tree, of_piece, int(cell_of.max()) + 1, many, proposal)
+
+
+def _divide_cells(
+    settings: TreeGuided, problem: Problem, proposal: Proposal, target: Target, on_progress: Progress
+) -> Proposal:
+    """The cells partitioned further and refined, as far as the settings say."""
+    if settings.distance == "effect" and (settings.split or settings.sweeps > 0):
+        space = EffectSpace.from_target(problem, proposal.table, target)
+        inside = replace(proposal, table=space.move_table(proposal.table))
+        plain = replace(settings, distance="detail")
+        return space.restore_proposal(_divide_cells(plain, space.problem, inside, target, on_progress))
+    if settings.split:
+        found = divide_classes(problem, proposal.table, proposal.class_of, on_progress)
+        proposal = replace(proposal, class_of=found)
+    if settings.sweeps > 0:
+        proposal = refine_proposal(problem, proposal, settings.sweeps, _SECONDS, on_progress)
+    return proposal
 
 
 def _fit_tree(
@@ -146,7 +184,9 @@ def _fit_tree(
             warnings.simplefilter("ignore", UserWarning)
             return DecisionTreeClassifier(**settings).fit(seen[row], label, sample_weight=times)
     # Equal rows reach one leaf anyway, so that their mean is all a tree can use.
-    mean = np.bincount(table.of_row, target.value, table.weight.size) / table.weight
+    sums = [np.bincount(table.of_row, number, table.weight.size) for number in target.to_numbers().T]
+    mean = np.column_stack(sums) / table.weight[:, None]
+    mean = mean[:, 0] if mean.shape[1] == 1 else mean
     return DecisionTreeRegressor(**settings).fit(seen, mean, sample_weight=table.weight)
 
 

@@ -16,7 +16,7 @@ import typer
 from shoal import __version__
 from shoal.cli import options as o
 from shoal.cli.lazy import ShoalGroup
-from shoal.cli.process import run_process
+from shoal.cli.process import run_process, set_exit_codes
 
 app = typer.Typer(
     name="shoal",
@@ -37,6 +37,22 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _start_log(form: str | None) -> None:
+    if form is None:
+        return
+    from shoal.support.logs import log_to_stderr  # noqa: PLC0415  few ask for it
+
+    if form not in ("json", "text"):
+        raise typer.BadParameter(f"'{form}' is neither json nor text")
+    log_to_stderr(form == "json")
+
+
+def _choose_exit_codes(version: str | None) -> None:
+    if version not in (None, "0.1", "0.2"):
+        raise typer.BadParameter(f"'{version}' is neither 0.1 nor 0.2")
+    set_exit_codes(version or "0.1")
+
+
 @app.callback()
 def _shoal(
     version: Annotated[
@@ -50,6 +66,29 @@ def _shoal(
             help="Show the version.",
         ),
     ] = False,
+    log: Annotated[
+        str | None,
+        typer.Option(
+            "--log",
+            callback=_start_log,
+            is_eager=True,
+            rich_help_panel=o.SHOWN,
+            metavar="json|text",
+            help="Before the command: write an event per line to standard error, as JSON or as text.",
+        ),
+    ] = None,
+    exit_codes: Annotated[
+        str | None,
+        typer.Option(
+            "--exit-codes",
+            callback=_choose_exit_codes,
+            is_eager=True,
+            rich_help_panel=o.SHOWN,
+            metavar="0.1|0.2",
+            help="Before the command: with 0.2, a file that cannot be read or written ends with 4, and "
+            "not with 2 as wrong usage does. Default: 0.1.",
+        ),
+    ] = None,
 ) -> None:
     pass
 

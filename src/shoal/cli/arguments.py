@@ -13,8 +13,11 @@ import numpy as np
 import polars as pl
 
 from shoal.algorithms import ALGORITHMS, Algorithm
-from shoal.engines.release import NO_LATER_ROWS, NO_LATER_SETS
+from shoal.cli.standard import DASH
+from shoal.engines.release import check_later_rows
+from shoal.engines.tables import TableSources, read_tables
 from shoal.errors import OutputError, RecipeError, quote, unknown
+from shoal.recipes.event_tables import join_column, name_sources
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.settings import Others, list_plain_settings
 from shoal.report.figures import NO_EXCERPT
@@ -26,6 +29,7 @@ from shoal.table import (
     Origin,
     ReadOptions,
     Table,
+    check_decimal,
     open_rows,
     read_schema,
     read_table,
@@ -40,19 +44,28 @@ def reading_options(
     encoding: str | None,
     no_header: bool,
     na: list[str] | None,
+    sheet: str | None = None,
     quasi: list[str] | None = None,
+    decimal: str = ".",
 ) -> ReadOptions:
     """How the table is to be read; ``--quasi line:2`` says that a line of it has numbers of columns."""
     line = re.fullmatch(r"line:(\d+)", quasi[0]) if quasi and len(quasi) == 1 else None
     return ReadOptions(
-        delimiter, encoding, not no_header, tuple(na or ()), quasi_line=int(line[1]) if line else None
+        delimiter=delimiter,
+        encoding=encoding,
+        header=not no_header,
+        na=tuple(na or ()),
+        quasi_line=int(line[1]) if line else None,
+        sheet=sheet,
+        decimal=check_decimal(decimal),
     )
 
 
 def open_table(
     path: Path, recipe: Recipe, whole: bool, roles: Callable[[Table], dict[str, tuple[str, ...]]]
 ) -> tuple[Table, object]:
-    """The table, or only its columns where its rows are read later; and what to run the recipe on.
+    """The table, or only its columns where there are several tables, or rows are read later; and what to run
+    the recipe on.
 
     ``roles`` gives those of its columns, of which some may be left out and hold anything.
     """
@@ -61,6 +74,10 @@ def open_table(
         bare = Table(pl.DataFrame(schema=dict.fromkeys(names, pl.Null)), Origin("path", path=path))
         return replace(recipe, **roles(bare)).left_out(names)  # type: ignore[arg-type]
 
+    if recipe.events:
+        tables = read_tables(recipe, path)
+        every = name_columns(tables)
+        return every, TableSources(tables.pop(""), tables)
     if recipe.uses_safepub:  # where nothing may depend on single rows, not even reading
         rows = open_rows(path, recipe.reading)
         return rows.make_table(), rows
@@ -68,6 +85,21 @@ def open_table(
         return read_schema(path, recipe.reading, left_out), path
     table = read_table(path, recipe.reading, left_out=left_out)
     return table, table
+
+
+def name_columns(tables: Mapping[str, Table]) -> Table:
+    """The columns of all tables as a recipe names them, without rows."""
+    names = [join_column(name, column) for name, table in tables.items() for column in table.names]
+    return Table(pl.DataFrame(schema=dict.fromkeys(names, pl.Null)), tables[""].origin)
+
+
+def events_of(sources: list[str] | None, output: Path | None = None) -> dict[str, str]:
+    """Event tables by name."""
+    if sources and output == DASH:
+        raise RecipeError(
+            "a release of several tables is a folder, and not for standard output: name it with -o"
+        )
+    return name_sources(sources or ())
 
 
 def check_page(path: Path | None, others: Iterable[Path] = ()) -> None:
@@ -90,17 +122,21 @@ def check_excerpt(excerpt: bool, report: Path | None, recipe: Recipe) -> None:
 
 
 def check_recoding(path: Path | None, recipe: Recipe) -> None:
-    """Classes that were drawn by chance, or that count people, are not for later rows."""
+    """Classes that were drawn by chance, or that need the rows before, are not for later rows."""
     if path is not None and recipe.uses_safepub:
         raise RecipeError("--recoding-out keeps classes for later rows, and those of safepub are not for any")
-    if path is not None and recipe.person is not None:
-        raise RecipeError(NO_LATER_ROWS)
-    if path is not None and recipe.sets:
-        raise RecipeError(NO_LATER_SETS)
+    if path is not None:
+        check_later_rows(recipe)
 
 
-def check_drawable(report: Path | None, memory: str | None, on_cluster: bool) -> None:
-    """A page is drawn from the rows."""
+def check_drawable(
+    report: Path | None, memory: str | None, on_cluster: bool, events: Mapping[str, str] | None = None
+) -> None:
+    """A page is drawn from the rows of one table."""
+    if report is not None and events:
+        raise RecipeError(
+            "--report draws one table, and there are event tables: leave it out, or take --json"
+        )
     if report is not None and on_cluster:
         raise RecipeError("--report draws from the rows, which Spark leaves on the cluster: give one of them")
     if report is not None and memory is not None:

@@ -15,7 +15,7 @@ import typer
 
 from shoal.cli import arguments as a
 from shoal.cli import options as o
-from shoal.cli.options import option
+from shoal.cli.options import flag, option
 from shoal.errors import InputError, RecipeError
 from shoal.table import Table
 
@@ -31,6 +31,24 @@ Estimator = Annotated[
         panel=LEARNING,
         metavar="NAME",
         help="random-forest, gradient-boosting, linear or decision-tree.",
+    ),
+]
+LoadModel = Annotated[
+    str | None,
+    option(
+        "--load-model",
+        panel=LEARNING,
+        metavar="FILE",
+        help="A fitted model instead, which is asked and never trained: .onnx, .json or .ubj of XGBoost, "
+        ".txt of LightGBM, .joblib, .pkl, or module:function.",
+    ),
+]
+TrustModel = Annotated[
+    bool,
+    flag(
+        "--trust-model",
+        LEARNING,
+        "Load a pickled model (.joblib, .pkl). This runs code of the file: only if you know its maker.",
     ),
 ]
 HtmlReport = Annotated[
@@ -63,6 +81,18 @@ def select_features(
     if not left:
         raise RecipeError("there is nothing to learn from: every column is the target or an identifier")
     return pl.DataFrame(left), frame[column], roles
+
+
+def load_fitted(source: str | None, trust: bool) -> Any:
+    """The fitted model of a file or a module, as rows of a table can be given to it; None without one."""
+    if source is None:
+        if trust:
+            raise RecipeError("--trust-model is about a model that is loaded: name it with --load-model")
+        return None
+    from shoal.learn import load_model  # noqa: PLC0415
+    from shoal.learn.fitted import TableModel  # noqa: PLC0415
+
+    return TableModel(load_model(source, trust=trust))
 
 
 def find_labelled_rows(labels: pl.Series, target: str, quiet: bool) -> Any:

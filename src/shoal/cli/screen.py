@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
 from rich.segment import Segment
 
+from shoal import __version__
 from shoal.cli.process import make_printable
 from shoal.kernels.compiled import could_not_keep, watch_compiling
+from shoal.recipes.recipe import Recipe
 from shoal.report import Report
 from shoal.report.search import list_tables
 from shoal.report.terminal import show_report
@@ -60,6 +64,27 @@ def print_if_json(found: Callable[[], object], as_json: bool, quiet: bool) -> bo
     return not (as_json or quiet)
 
 
+MADE_BY = {"version": __version__, "schema": 1}
+"""Which version made a JSON object; the schema changes only if a key changes its meaning or goes."""
+
+
+def compute_checksums(files: Mapping[str, str | None]) -> dict[str, str | None]:
+    """SHA-256 of each file, as ``sha256sum`` tells it; None for what is no single file."""
+    return {name: _hash_file(path) for name, path in files.items()}
+
+
+def name_source(recipe: Recipe) -> str | None:
+    """The file of which the checksum is told: none with safepub, which tells nothing but the release."""
+    return None if recipe.uses_safepub else recipe.input
+
+
+def _hash_file(path: str | None) -> str | None:
+    if path is None or not Path(path).is_file():
+        return None
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def print_report(
     report: Report,
     as_json: bool,
@@ -68,12 +93,17 @@ def print_report(
     *,
     every: bool = False,
     stderr: bool = False,
+    source: str | None = None,
 ) -> None:
-    """Show the report of a run, and the tables that a search for optimal ones listed: a few, or ``every``."""
+    """Show the report of a run, and the tables that a search for optimal ones listed: a few, or ``every``.
+
+    ``source`` is the file that was anonymized, of which JSON has the checksum.
+    """
 
     def to_dict() -> dict[str, Any]:
         listed = {"tables": list_tables(tables)} if every else {}
-        return report.to_dict() | listed
+        files = {"input": source, "output": report.output}
+        return report.to_dict() | listed | {"shoal": MADE_BY, "checksums": compute_checksums(files)}
 
     if print_if_json(to_dict, as_json, quiet):
         show_report(make_console(stderr), report, tables, every)

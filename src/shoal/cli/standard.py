@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -23,11 +22,6 @@ SUFFIXES = {"csv": ".csv", "tsv": ".tsv", "jsonl": ".jsonl", "parquet": ".parque
 """What can be written to standard output, by name; Arrow data is a stream there."""
 
 _CHUNK = 1 << 20
-_HEAD = 1 << 12  # bytes that tell what a table is
-# A brace alone may begin the name of a column in delimited text.
-_OBJECT = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*["}]')
-# An Arrow stream begins with the marker of its first message; Excel files are zip archives.
-_HEADS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\xff\xff\xff\xff": ".arrows", b"PK\x03\x04": ".xlsx"}
 
 
 def from_standard_input(path: Path | None) -> Path | None:
@@ -43,7 +37,9 @@ def from_standard_input(path: Path | None) -> Path | None:
     shown_names[str(raw)] = "standard input"
     with sys.stdin.buffer as stream, raw.open("xb") as file:
         shutil.copyfileobj(stream, file, _CHUNK)
-    target = folder / f"table{_suffix_of(raw)}"
+    from shoal.table.formats import choose_suffix  # noqa: PLC0415  the help needs no table
+
+    target = folder / f"table{choose_suffix(raw)}"
     raw.rename(target)
     shown_names[str(target)] = "standard input"
     return target
@@ -61,16 +57,6 @@ def named_files_only(recipe: Recipe, source: Path, output: Path | None) -> Recip
         input=None if is_standard_input(source) else recipe.input,
         output=None if output == DASH else recipe.output,
     )
-
-
-def _suffix_of(path: Path) -> str:
-    """The name under which a table is read as what it is, by its first bytes, unpacked if need be."""
-    from shoal.table.formats import detect_format, read_head  # noqa: PLC0415  the help needs no table
-
-    first = read_head(path, detect_format(path)[1], _HEAD)
-    if _OBJECT.match(first):
-        return ".jsonl"
-    return next((suffix for magic, suffix in _HEADS.items() if first.startswith(magic)), ".csv")
 
 
 def check_standard_output(output: Path | None, as_json: bool, every: bool = False) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shoal.codespace.domain import Domain
 from shoal.errors import InputError, quote
 from shoal.table import Column, ColumnType, infer_type, ordered_values, parse_values, to_strings
+from shoal.table.decimals import has_decimal_commas
 from shoal.table.hierarchies import uncovered
 from shoal.table.types import NUMBER
 
@@ -84,6 +85,11 @@ def encode_column(
         domain, codes = _encode_tree(distinct, column, missing, warnings)
     elif kind in ("string", "boolean"):
         domain, codes = _encode_flat(distinct, number, column.name, missing, category_order, count)
+        if distinct.dtype == pl.String and has_decimal_commas(distinct):
+            warnings.append(
+                f"column '{column.name}' is text that looks like numbers with a decimal comma: "
+                "--decimal , reads them as numbers"
+            )
     else:
         present = (~distinct.is_in(list(lost))).to_numpy() if lost else np.ones(len(distinct), np.bool_)
         domain, codes = _encode_ordered(distinct, present, kind, order, column.name, missing)

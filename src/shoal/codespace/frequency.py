@@ -49,6 +49,13 @@ class FrequencyTable:
         """Number of original rows."""
         return int(self.weight.sum())
 
+    def drop_rows(self) -> FrequencyTable:
+        """The distinct rows and their weights alone, without the rows they were made of and their values."""
+        bare = Histograms(
+            self.histograms.first, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64)
+        )
+        return FrequencyTable(self.codes, self.weight, np.empty(0, np.int32), bare)
+
     def count_codes(self, column: int, size: int) -> NDArray[np.int64]:
         """How often each of ``size`` codes occurs in a column."""
         return _sum_weights(self.codes[:, column], self.weight, size)
@@ -70,6 +77,13 @@ class CodedRows:
     def rows(self) -> int:
         """Number of original rows."""
         return self.quasi[0].size if self.count is None else int(self.count.sum())
+
+    def drop_rows(self) -> CodedRows:
+        """The sizes of the columns, without a row."""
+        quasi, sensitive = (
+            tuple(np.empty(0, each.dtype) for each in part) for part in (self.quasi, self.sensitive)
+        )
+        return CodedRows(quasi, self.sizes, sensitive, self.sensitive_sizes)
 
     def take_rows(self, order: NDArray[np.int64]) -> CodedRows:
         """The same rows in another order."""
@@ -165,7 +179,9 @@ def rank_rows(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int]) -> N
             distinct, ranks = collapse_keys(key)
             key, combinations = ranks.astype(np.uint64), distinct.size
         key *= np.uint64(size)  # in place: of tens of millions of rows every copy is felt
-        np.add(key, column, out=key, casting="unsafe")
+        # Of signed and unsigned numbers numpy makes floats, which do not hold every key.
+        unsigned = column if column.dtype.kind == "u" else column.astype(np.uint64)
+        np.add(key, unsigned, out=key, casting="unsafe")
         combinations *= size
     return collapse_keys(key)[1]
 

@@ -12,10 +12,18 @@ from numpy.typing import NDArray
 
 from shoal.codespace.domain import Codes, Domain, expand_intervals
 from shoal.codespace.frequency import FrequencyTable, rank_rows
+from shoal.codespace.means import ClassCodes, write_means
 from shoal.kernels.collapse import collapse_keys, first_seen
+from shoal.table import ColumnType, parse_values
 
-Render = Literal["interval", "set", "label", "representative", "code"]
+Render = Literal["interval", "set", "label", "representative", "bounds", "code"]
 Centre = Literal["mean", "median"]
+_BOUND_TYPES: dict[type[pl.DataType], ColumnType] = {
+    pl.Int64: "integer",
+    pl.Float64: "float",
+    pl.Date: "date",
+}
+"""What texts are read as that are released as low and high, by the type of these."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +63,7 @@ class Proposal:
     states: tuple[tuple[str, int], ...] = ()
     """What became of the level vectors, and of how many."""
     centre: Centre | None = None
-    """Whether each class is released as the values nearest its means, or as its medians."""
+    """Whether each class is released as its means, or as its medians."""
     alternatives: tuple[Proposal, ...] = ()
     """Further tables with the same, least loss: as many as the search was asked to list."""
     history: tuple[tuple[float, float], ...] = ()
@@ -67,6 +75,8 @@ class Proposal:
     """These columns."""
     items: NDArray[np.int64] | None = None
     """[items] the cell of each item of the columns of sets, -1 if it is left out, where there are any."""
+    tables: tuple[Proposal, ...] = ()
+    """One for each table, where several are released together; the first is that of the people."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,8 +126,6 @@ class ColumnCells:
 
     def render_codes(self) -> pl.Series:
         """Each cell by the code numbers of its values: a number, a range of numbers, or a set of them."""
-        if (self.count_covered() == 1).all():
-            return pl.Series(self.lo, dtype=pl.Int64)
         size = self.domain.size
         code = pl.Series([str(number) for number in range(size)], dtype=pl.String)
         # As numbers of a line they are written like those: in ranges, and all of them as `*`.
@@ -129,13 +137,23 @@ class ColumnCells:
         return numbered.render_intervals(self.lo, self.hi, by_ends=True)
 
     def render_values(self, native: pl.DataType, render: Render = "label") -> pl.Series:
-        """Each cell as it is released: in the column's own type if nothing happened to it, else as text."""
+        """Each cell as it is released: as text, unless all are single values and ``native`` is a type."""
         if render == "code":
             return self.render_codes()
-        if (self.count_covered() == 1).all():
-            domain = self.domain
-            return (domain.labels if native == pl.String else domain.values).gather(self.lo)
+        if native != pl.String and (self.count_covered() == 1).all():
+            return self.domain.values.gather(self.lo)
         return self.render_cells(by_ends=render == "interval")
+
+    def render_bounds(self, dtype: pl.DataType) -> tuple[pl.Series, pl.Series]:
+        """The least and the greatest value of each cell; null for the whole range and the missing value."""
+        assert self.members is None
+        values = self.domain.values
+        if values.dtype != dtype:
+            values = parse_values(self.domain.labels, _BOUND_TYPES[dtype.base_type()], self.domain.name)
+        whole = (self.hi - self.lo == self.domain.size - 1) & (self.hi > self.lo)
+        hidden = pl.Series(whole)
+        low, high = (values.gather(np.asarray(end, np.int64)).cast(dtype) for end in (self.lo, self.hi))
+        return low.set(hidden, None), high.set(hidden, None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,8 +222,8 @@ class Recoding:
     ) -> dict[str, pl.Series]:
         """The released quasi-identifiers, row by row, one value or text per released row.
 
-        A column that nothing happened to comes back in its own type (``native``), and so does one of
-        representatives; any other is text.
+        Representatives come in the type that is asked for (``native``), and so does any other column that
+        nothing happened to; all else is text. Which types are asked for follows from the recipe.
         """
         of_row = self.classes_of_released()
         return {name: values.gather(of_row) for name, values in self.render_classes(native, render).items()}
@@ -222,14 +240,37 @@ class Recoding:
         released = {}
         for j, dtype in enumerate(native):
             shown = self.select_cells(j, render)
-            released[shown.domain.name] = shown.render_values(dtype, render).gather(shown.of_class)
+            means = self.write_means(j) if render != "code" else None
+            released[shown.domain.name] = (
+                shown.render_values(dtype, render).gather(shown.of_class)
+                if means is None
+                else means[0].cast(dtype)
+            )
         return released
+
+    def render_class_bounds(self, j: int, dtype: pl.DataType) -> tuple[pl.Series, pl.Series]:
+        """The least and the greatest value of one column, class by class."""
+        cells = self.cells[j]
+        low, high = cells.render_bounds(dtype)
+        return low.gather(cells.of_class), high.gather(cells.of_class)
+
+    def write_means(self, j: int) -> tuple[pl.Series, NDArray[np.float64]] | None:
+        """[classes] their means in one column as released, and where these lie; None if others are."""
+        if self.centre != "mean":
+            return None
+        code, class_of = self._select_kept(j)
+        weight = self.table.weight[self.class_of >= 0]
+        codes = ClassCodes(code.astype(np.int64), class_of.astype(np.int64), weight, self.size)
+        return write_means(self.cells[j].domain, codes)
 
     def select_cells(self, j: int, render: Render = "label") -> ColumnCells:
         """What the released values of one column stand for: its cells, the values present, or one value."""
         domain = self.cells[j].domain
         if render == "representative" or self.centre is not None:
             code = self.choose_representatives(j)
+            if (means := self.write_means(j)) is not None:
+                # The values nearest the means are not released: these codes go by the name of the means.
+                domain = replace(domain, labels=domain.labels.clone().scatter(code, means[0].cast(pl.String)))
             return ColumnCells(domain, np.arange(code.size, dtype=np.int32), code, code, None)
         return (
             _build_set_cells(domain, *self._select_kept(j), self.size.size)
@@ -247,24 +288,44 @@ class Recoding:
         commonest value.
         """
         code, class_of = self._select_kept(j)
-        domain = self.cells[j].domain
-        weight, place = self.table.weight[self.class_of >= 0], domain.position[code]
+        domain, weight = self.cells[j].domain, self.table.weight[self.class_of >= 0]
+        if domain.has_ranges and self.centre != "mean":
+            return _find_medians(code, class_of, weight, domain.size, self.size.size)
+        place = domain.position[code]
         rows = pl.DataFrame({"class": class_of, "code": code, "weight": weight, "place": place})
         # Sums of whole numbers: here the order of polars' groups cannot matter.
         rows = rows.group_by("class", "code", "place", maintain_order=True).agg(pl.col("weight").sum())
         rows = rows.sort("class", "code", maintain_order=True)
-        if domain.has_ranges and self.centre == "mean":
+        if domain.has_ranges:
             rows = rows.sort("class", _distance_from_mean(rows), "code", maintain_order=True)
-        elif domain.has_ranges:
-            rows = rows.filter(
-                # The lower median: the first code at which half of the weight is reached.
-                2 * pl.col("weight").cum_sum().over("class") >= pl.col("weight").sum().over("class")
-            )
         else:
             # The code decides between equally common values, so that the result is always the same.
             rows = rows.sort("class", -pl.col("weight"), "code", maintain_order=True)
         chosen = rows.unique("class", keep="first", maintain_order=True)
         return chosen["code"].to_numpy().astype(np.int64)
+
+
+def _find_medians(
+    code: NDArray[np.unsignedinteger],
+    class_of: NDArray[np.int32],
+    weight: NDArray[np.int64],
+    size: int,
+    classes: int,
+) -> NDArray[np.int64]:
+    """[classes] the lower median: the first code at which half of the weight of a class is reached."""
+    # Sorted pairs of class and code, as one number each.
+    pair = class_of.astype(np.int64) * size + code
+    if (weight == 1).all():
+        pair.sort()
+    else:
+        order = np.argsort(pair, kind="stable")
+        pair, weight = pair[order], weight[order]
+    start = np.searchsorted(pair, np.arange(classes + 1) * size)
+    reached = np.concatenate(([0], np.cumsum(weight)))
+    half = reached[start[:-1]] + (np.diff(reached[start]) + 1) // 2
+    at = np.searchsorted(reached[1:], half)
+    # A class of people who are in no row weighs nothing: its first code stands for it.
+    return np.asarray(pair[np.maximum(at, start[:-1])] % size, np.int64)
 
 
 def _distance_from_mean(rows: pl.DataFrame) -> pl.Series:

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from shoal.algorithms import ALGORITHMS, Algorithm, Progress, silent
+from shoal.algorithms import Algorithm, Progress, read_algorithm, silent
 from shoal.codespace.recoding import Render
 from shoal.engines.base import carry_out
 from shoal.engines.duckdb import DiskEngine
 from shoal.engines.frames import is_spark_frame
 from shoal.engines.prepare import known_to_all
 from shoal.engines.release import Release
+from shoal.engines.released_tables import read_released_tables, verify_released_tables
 from shoal.engines.select_engine import choose_engine, make_spark_engine
-from shoal.errors import RecipeError
-from shoal.privacy import MODELS, Measures, Model, model_text, parse_model, read_population
+from shoal.engines.signatures import keep_kind_of_frame
+from shoal.engines.tables import TableSources
+from shoal.errors import RecipeError, unknown
+from shoal.privacy import MODELS, Measures, Model, model_text, read_models, read_population
 from shoal.privacy.groups import GroupAnonymity, number_groups
 from shoal.privacy.people import list_countable_models, read_people
-from shoal.recipes.recipe import Recipe, read_knows
+from shoal.privacy.population import PopulationTable
+from shoal.recipes.event_tables import name_sources
+from shoal.recipes.recipe import Recipe, read_knows, read_recipe
+from shoal.recipes.schema import find_released_quasi
 from shoal.recipes.settings import DRIVER_ROWS, Engine, Missing, Others, RowOrder, document_settings
-from shoal.support.parameters import build_entry, parse_call
+from shoal.support.typed_frames import FrameT, PathLike
 from shoal.table import Column, ColumnType, ReadOptions, Table, read_table
 from shoal.table.hierarchies import Hierarchy, read_hierarchies, read_source
 from shoal.verification.linked import LinkedRows, verify_linked_whole
@@ -36,9 +44,11 @@ from shoal.verification.verifier import (
     verify_whole,
 )
 
+Ints: TypeAlias = NDArray[np.int64]
 Hierarchies: TypeAlias = Mapping[str, Hierarchy | Sequence[Sequence[str]] | str | Path] | str | Path | None
 
 
+@keep_kind_of_frame
 @document_settings
 def anonymize(
     source: object,
@@ -84,6 +94,8 @@ def anonymize(
     relative: str | None = None,
     group: str | None = None,
     all_solutions: bool = False,
+    events: Mapping[str, object] | Sequence[str | Path] | None = None,
+    bound: str | None = None,
     sets: Mapping[str, str] | None = None,
 ) -> Release:
     """Anonymize a table.
@@ -108,6 +120,11 @@ def anonymize(
         Types that should not be inferred; values of ordered columns in order; how much a column matters.
     na : sequence of str
         Cells that stand for a missing value.
+    events : mapping from names to paths or frames, or sequence of paths, optional
+        Event tables, beside ``source``, which has one row of each person: further tables with the column
+        ``person``, which may have many rows of a person. Their columns are named ``table.column``; a table is
+        called as its file, without the suffix, or by its name in the mapping. ``Release.frames`` then has a
+        frame for each table, and ``output`` is a folder.
     {settings}
     on_progress : callable, optional
         Called with what is being done and how much of it is (0 to 1).
@@ -117,6 +134,7 @@ def anonymize(
     shoal.errors.GoalNotMet
         When no release satisfies the goal. Nothing is released that the verifier did not pass.
     """
+    tables = name_events(events)
     recipe = Recipe(
         quasi=_check_names("quasi", quasi),
         models=build_goal(k, l, models, t=t),
@@ -127,15 +145,13 @@ def anonymize(
         input=str(source) if isinstance(source, str | Path) else None,
         reading=ReadOptions(na=tuple(na)),
         missing=missing,
-        types=dict(types or {}),
-        orders={column: tuple(map(str, values)) for column, values in (orders or {}).items()},
+        types=_check_mapping("types", types),
+        orders={column: tuple(map(str, each)) for column, each in _check_mapping("orders", orders).items()},
         hierarchies=(str(hierarchies),) if isinstance(hierarchies, str | Path) else (),
-        trees={} if isinstance(hierarchies, str | Path) else _read_trees(hierarchies or {}),
-        algorithm=build_entry("algorithm", ALGORITHMS, *parse_call(algorithm))
-        if isinstance(algorithm, str)
-        else algorithm,
+        trees={} if isinstance(hierarchies, str | Path) else _read_trees(hierarchies),
+        algorithm=read_algorithm(algorithm),
         loss=loss,
-        weights=dict(weights or {}),
+        weights=_check_mapping("weights", weights),
         suppress=suppress,
         fold=None if fold is None else _check_names("fold", fold),
         render=render,
@@ -143,7 +159,7 @@ def anonymize(
         keep_index=keep_index,
         keep_metadata=keep_metadata,
         strict=strict,
-        accept=dict(accept or {}),
+        accept=_check_mapping("accept", accept),
         seed=seed,
         threads=threads,
         memory=memory,
@@ -159,12 +175,37 @@ def anonymize(
         relative=relative,
         group=group,
         all_solutions=all_solutions,
+        events={name: _write_path(each) for name, each in tables.items()},
+        bound=bound,
         sets=_check_sets(sets),
     )
-    return run(recipe, source, on_progress or silent)
+    return run(recipe, source, on_progress or silent, tables)
 
 
-def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -> Release:
+@overload
+def run(
+    recipe: Recipe | str | Path,
+    source: PathLike | None = None,
+    on_progress: Progress = silent,
+    events: Mapping[str, object] | Sequence[str | Path] | None = None,
+) -> Release[pl.DataFrame]: ...
+
+
+@overload
+def run(
+    recipe: Recipe | str | Path,
+    source: FrameT,
+    on_progress: Progress = silent,
+    events: Mapping[str, object] | Sequence[str | Path] | None = None,
+) -> Release[FrameT]: ...
+
+
+def run(
+    recipe: Recipe | str | Path,
+    source: object = None,
+    on_progress: Progress = silent,
+    events: Mapping[str, object] | Sequence[str | Path] | None = None,
+) -> Release[Any]:
     """Carry out a recipe on a table, or on the recipe's own input; write the release if it names an output.
 
     Nothing is returned or written that the verifier did not find to satisfy the privacy goal. A recipe with a
@@ -173,13 +214,23 @@ def run(recipe: Recipe, source: object = None, on_progress: Progress = silent) -
 
     Parameters
     ----------
+    recipe : Recipe or path
+        The recipe, or the file that it is in.
     source : path, frame or Table, optional
         What to anonymize; ``recipe.input`` by default.
     on_progress : callable, optional
         Called with what is being done and how much of it is (0 to 1). What is being done is a text; where a
         search has figures to tell, it is a ``Stage``, a text that has ``figures``.
+    events : mapping from names to paths or frames, or sequence of paths, optional
+        The event tables; those that ``recipe.events`` names by default.
     """
+    recipe = read_recipe(recipe)
     engine, why = choose_engine(recipe, source)
+    if recipe.events and not isinstance(source, TableSources):
+        tables = name_events(events)
+        if strange := [name for name in tables if name not in recipe.events]:
+            raise RecipeError(unknown("event table", strange[0], recipe.events))
+        source = TableSources(source, tables)
     release = carry_out(engine, source, on_progress)
     return release if why is None else add_note(release, why)
 
@@ -217,6 +268,7 @@ def verify(
     knows: int | str | None = None,
     group: str | None = None,
     sets: Mapping[str, str] | None = None,
+    events: Mapping[str, object] | Sequence[str | Path] | None = None,
 ) -> Verification:
     """Check a release as an outsider would: group the released values and count.
 
@@ -227,7 +279,7 @@ def verify(
     Parameters
     ----------
     source : path, frame or Table
-        The release.
+        The release; of several tables their folder, or the table of people.
     recipe : Recipe or path, optional
         Where roles, the goal and all that is known of the columns come from, instead of ``quasi`` and
         ``sensitive``. A goal that is given as well must hold too, and further findings can be accepted.
@@ -247,10 +299,14 @@ def verify(
     sets : mapping, optional
         Columns of sets, with what separates the items. For every choice of ``knows`` items of a person, the
         people are counted who have them.
+    events : mapping or sequence, optional
+        Event tables, as in `anonymize`; of those in a folder the names are enough. The tables are joined by
+        the column ``person``, as anybody can, and for every choice of ``knows`` events of a person (1 if not
+        said) the people are counted who have them.
     """
-    known = Recipe.from_toml(recipe) if isinstance(recipe, str | Path) else recipe
+    known = None if recipe is None else read_recipe(recipe)
     given = (quasi, sensitive, hierarchies, types, orders, person, knows, group, sets)
-    if known is not None and any(given):
+    if (known is not None and any(given)) or (known is not None and events and not known.events):
         raise RecipeError("a recipe names the roles and knows the columns: give it alone, or all of them")
     goal = build_goal(k, l, models, t=t)
     reading = options or ReadOptions()
@@ -258,11 +314,29 @@ def verify(
         goal, reading = (*known.models, *goal), choose_release_reading(known, reading)
         quasi, sensitive = known.quasi, known.sensitive
     quasi, sensitive = _check_names("quasi", quasi), _check_names("sensitive", sensitive)
+    tables = name_events(events) if known is None or events else dict(known.events)
+    if tables:
+        if group is not None or sets:
+            raise RecipeError("event tables go together with neither a group nor sets: leave these out")
+        names = (*quasi, *sensitive)
+        described = (
+            known_columns(names, hierarchies, types, orders) if known is None else known.columns(known.trees)
+        )
+        of_whom = (person, knows) if known is None else (known.person, known.knows)
+        reasons = {**(known.accept if known is not None else {}), **(accept or {})}
+        released = read_released_tables(source, tables, reading, None if known is None else known.input)
+        found = _verify_tables(released, (quasi, sensitive), goal, of_whom, described, reasons)
+        if known is None or known.group is None:
+            return found
+        groups = model_text(GroupAnonymity.from_goal(goal))
+        return replace(found, notes=(*found.notes, f"not checked, because it takes people: {groups}"))
     table = (
         source
         if isinstance(source, Table)
         else read_table(source, reading, may_be_empty=may_release_nothing(goal))
     )
+    if known is not None:
+        quasi = find_released_quasi(known, table.names)
     columns = (
         known_columns((*quasi, *sensitive), hierarchies, types, orders)
         if known is None
@@ -271,15 +345,13 @@ def verify(
     if fold is not None:
         folded = _check_names("fold", fold)
         columns = {name: replace(column, fold=name in folded) for name, column in columns.items()}
-    people = read_population(goal, quasi, reading)
+    people = read_population(goal, quasi, reading, person if known is None else known.person)
     accepted = {**(known.accept if known is not None else {}), **(accept or {})}
     separators = _check_sets(sets if known is None else known.sets)
     if separators:
-        if person is not None:
-            raise RecipeError("with columns of sets a row is a person: leave out the person")
-        asked_items = read_knows(str(knows or 1)) if known is None else known.known_rows
-        told = KnownSets(separators, asked_items)
-        return verify_sets_whole(table, (quasi, sensitive), goal, told, columns, accepted)
+        told = KnownSets(separators, read_knows(str(knows or 1)) if known is None else known.known_rows)
+        judge = partial(_verify_sets, table, told, (quasi, sensitive), columns, accepted)
+        return judge(goal, (person, group) if known is None else (known.person, known.group))
     asked, whom = (
         (knows, person) if known is None else (known.knows if known.pseudonym else None, known.person)
     )
@@ -289,10 +361,45 @@ def verify(
         return _verify_pseudonyms(table, (quasi, sensitive, goal), whom, str(asked), columns, accepted)
     owners = () if known is None else (known.person, known.group)
     if known is not None and any(name is not None and name not in table.names for name in owners):
-        return _verify_without_people(table, replace(known, models=goal), columns, accepted)
-    person, group = (person, group) if known is None else (known.person, known.group)
-    whose, groups = _read_owners(table, person, group)
-    return verify_whole(table, quasi, sensitive, goal, columns, people, accepted, whose, groups)
+        return _verify_without_people(table, replace(known, models=goal), columns, accepted, people)
+    named = (person, group) if known is None else (known.person, known.group)
+    owner_of, group_of = _read_owners(table, *named)
+    return verify_whole(table, quasi, sensitive, goal, columns, people, accepted, owner_of, group_of)
+
+
+def _verify_tables(
+    tables: Mapping[str, Table],
+    roles: tuple[Sequence[str], Sequence[str]],
+    goal: Sequence[Model],
+    known_of_whom: tuple[str | None, int | str | None],
+    columns: Mapping[str, Column],
+    accepted: Mapping[str, str],
+) -> Verification:
+    """Check several tables, which are joined by the column of the person."""
+    person, knows = known_of_whom
+    if person is None:
+        raise RecipeError("event tables are joined by a person: name the column that says whose row it is")
+    known_rows = read_knows(str(knows or 1))
+    return verify_released_tables(tables, roles, goal, person, known_rows, columns, accepted)
+
+
+def _verify_sets(
+    table: Table,
+    told: KnownSets,
+    roles: tuple[Sequence[str], Sequence[str]],
+    columns: Mapping[str, Column],
+    accepted: Mapping[str, str],
+    goal: tuple[Model, ...],
+    names: tuple[str | None, str | None],
+) -> Verification:
+    """Check a release with columns of sets; without the columns that say whose row each is, rows count."""
+    whose, groups, notes = None, None, ()  # type: Ints | None, Ints | None, tuple[str, ...]
+    if any(name is not None and name not in table.names for name in names):
+        goal, notes = _list_checkable_models(table, goal, *names)
+    else:
+        whose, groups = _read_owners(table, *names)
+    found = verify_sets_whole(table, roles, goal, told, columns, accepted, (whose, groups))
+    return replace(found, notes=notes)
 
 
 def _read_owners(
@@ -325,24 +432,37 @@ def _verify_pseudonyms(
 
 
 def _verify_without_people(
-    table: Table, recipe: Recipe, columns: Mapping[str, Column], accepted: Mapping[str, str]
+    table: Table,
+    recipe: Recipe,
+    columns: Mapping[str, Column],
+    accepted: Mapping[str, str],
+    people: PopulationTable | None,
 ) -> Verification:
     """What rows tell about a goal that is about people, where nobody can know whose row each is."""
-    told = tuple(list_countable_models(recipe.models))
-    rest = [model_text(model) for model in recipe.models if model not in told]
-    missing = recipe.person if recipe.person not in table.names else recipe.group
+    told, notes = _list_checkable_models(table, recipe.models, recipe.person, recipe.group)
+    quasi = find_released_quasi(recipe, table.names)
+    found = verify_whole(table, quasi, recipe.sensitive, told, columns, people, accepted)
+    return replace(found, notes=notes)
+
+
+def _list_checkable_models(
+    table: Table, models: Sequence[Model], person: str | None, group: str | None
+) -> tuple[tuple[Model, ...], tuple[str, ...]]:
+    """What of a goal about people can be checked by rows, and what is told about that."""
+    told = tuple(list_countable_models(models))
+    rest = [model_text(model) for model in models if model not in told]
+    missing = person if person not in table.names else group
     notes = [
         f"'{missing}' is not in the release, so that people cannot be counted: rows were. A class "
         "needs as many rows as people, but its rows are no proof of different people"
     ]
-    if recipe.group is not None:
-        rest.append(model_text(GroupAnonymity.from_goal(recipe.models)))
+    if group is not None:
+        rest.append(model_text(GroupAnonymity.from_goal(models)))
     if rest:
         notes.append(f"not checked, because it takes people: {', '.join(rest)}")
     if not told:
-        raise RecipeError(f"{notes[-1]}; nothing of the goal can be checked without '{recipe.person}'")
-    found = verify_whole(table, recipe.quasi, recipe.sensitive, told, columns, None, accepted)
-    return replace(found, notes=tuple(notes))
+        raise RecipeError(f"{notes[-1]}; nothing of the goal can be checked without '{person}'")
+    return told, tuple(notes)
 
 
 def choose_release_reading(recipe: Recipe, options: ReadOptions) -> ReadOptions:
@@ -402,14 +522,38 @@ def build_goal(
         short.append(MODELS["distinct-l"](l))
     if t is not None:
         short.append(MODELS["t"](t))
-    return (*short, *(parse_model(model) if isinstance(model, str) else model for model in models))
+    return (*short, *read_models(models))
 
 
 def _check_names(role: str, names: Any) -> tuple[str, ...]:
     # A string is a sequence, too: "age" would become the columns a, g and e.
     if isinstance(names, str):
         raise RecipeError(f"{role} is a list of column names; write [{names!r}] for one column")
+    if not isinstance(names, Iterable):
+        raise RecipeError(f"{role} is a list of column names, not {names!r}")
     return tuple(names)
+
+
+def _check_mapping(name: str, given: Any) -> dict[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise RecipeError(f"{name} is a mapping by column, as {{'age': ...}}, not {given!r}")
+    return dict(given or {})
+
+
+def name_events(events: Any) -> dict[str, object]:
+    """Event tables by name, of a mapping or of paths."""
+    if events is None:
+        return {}
+    if isinstance(events, Mapping):
+        return dict(events)
+    if isinstance(events, str | Path) or not isinstance(events, Sequence):
+        raise RecipeError("events is a list of paths, or a mapping from names to paths or frames")
+    return dict(name_sources(events))
+
+
+def _write_path(source: object) -> str:
+    """The path of a table, as a recipe has it; nothing where it is no file."""
+    return str(source) if isinstance(source, str | Path) else ""
 
 
 def _check_sets(sets: Any) -> dict[str, str]:
@@ -428,14 +572,17 @@ def known_columns(
     trees = (
         read_hierarchies(hierarchies, names)
         if isinstance(hierarchies, str | Path)
-        else _read_trees({name: tree for name, tree in (hierarchies or {}).items() if name in names})
+        else _read_trees(hierarchies, names)
     )
-    order = {name: tuple(values) for name, values in (orders or {}).items()}
-    return {name: Column(name, (types or {}).get(name), order.get(name), trees.get(name)) for name in names}
+    order = {name: tuple(values) for name, values in _check_mapping("orders", orders).items()}
+    kinds = _check_mapping("types", types)
+    return {name: Column(name, kinds.get(name), order.get(name), trees.get(name)) for name in names}
 
 
-def _read_trees(given: Mapping[str, Any]) -> dict[str, Hierarchy]:
-    return {column: _read_tree(column, tree) for column, tree in given.items()}
+def _read_trees(given: Any, names: Sequence[str] | None = None) -> dict[str, Hierarchy]:
+    """Hierarchies by column, of all columns or of some."""
+    trees = _check_mapping("hierarchies", given)
+    return {name: _read_tree(name, tree) for name, tree in trees.items() if names is None or name in names}
 
 
 def _read_tree(column: str, tree: Any) -> Hierarchy:
@@ -443,4 +590,6 @@ def _read_tree(column: str, tree: Any) -> Hierarchy:
         return tree
     if isinstance(tree, str | Path):
         return read_source(tree, column)
+    if not isinstance(tree, Sequence) and not hasattr(tree, "__iter__"):
+        raise RecipeError(f"the hierarchy of '{column}' is a Hierarchy, a path, or rows, not {tree!r}")
     return Hierarchy.from_rows(tree, source=f"hierarchy of '{column}'")

@@ -16,14 +16,16 @@ from typing import Any, Generic, TypeVar
 from shoal.algorithms import Progress, repair_proposal, silent
 from shoal.codespace.recoding import Proposal, Recoding
 from shoal.engines.checks import check_rendering, refuse_open_findings
-from shoal.engines.inputs import list_inputs
+from shoal.engines.inputs import check_output
+from shoal.engines.people import describe_people_left_out
 from shoal.engines.prepare import PreparedTable
 from shoal.engines.release import Release
-from shoal.errors import GoalNotMet, InternalError
+from shoal.errors import GoalNotMet, InternalError, RecipeError
 from shoal.recipes.recipe import Recipe
 from shoal.report import Evidence, Report
 from shoal.report.build import build_report, describe_left_behind
-from shoal.table import Table, check_writable
+from shoal.support.logs import log_event, log_warning
+from shoal.table import Table
 from shoal.verification.verifier import Verification
 
 
@@ -71,8 +73,7 @@ class Engine(ABC, Generic[TableT, SubjectT, RecodedT]):
     @contextmanager
     def open_run(self, source: object) -> Iterator[None]:
         """Hold what the run needs, such as a scratch folder or a session; give it back in the end."""
-        if self.recipe.output is not None:
-            check_writable(self.recipe.output, list_inputs(self.recipe, source))
+        check_output(self.recipe, source)
         yield
 
     @abstractmethod
@@ -90,7 +91,19 @@ class Engine(ABC, Generic[TableT, SubjectT, RecodedT]):
             algorithm = algorithm.list_every_solution()
         proposal = algorithm.search(subject.problem, on_progress)
         # Classes are merged that a population does not fit as asked, or that a model of a plugin refuses.
-        return repair_proposal(proposal, subject.problem)
+        proposal = repair_proposal(proposal, subject.problem)
+        seconds = self.recipe.bound_seconds
+        if seconds is None:
+            return proposal
+        if algorithm.is_cell_level:
+            raise RecipeError("a bound is about classes of equal cells, and this algorithm makes none")
+        from shoal.algorithms.bounds import add_bound  # noqa: PLC0415  loads kernels
+
+        return add_bound(proposal, subject.problem, seconds, on_progress)
+
+    def finish_search(self, subject: SubjectT, proposal: Proposal) -> tuple[SubjectT, Proposal]:
+        """Let go of what only the search needed, where memory is short."""
+        return subject, proposal
 
     @abstractmethod
     def recode(self, table: TableT, subject: SubjectT, proposal: Proposal) -> RecodedT:
@@ -120,10 +133,17 @@ class Engine(ABC, Generic[TableT, SubjectT, RecodedT]):
         report = build_report(
             self.recipe, recoded.rows, subject.encoded, recoded.proposal, recoding, found, counted
         )
+        notes = (*report.notes, *describe_left_behind(self.recipe, recoded.table), *recoded.notes)
+        gone = None
+        if subject.everybody is not None:
+            # Where everybody was left with one row, people are not counted apart from rows.
+            gone = subject.everybody - (found.rows if found.people is None else found.people)
+            notes = (*notes, *describe_people_left_out(gone))
         return replace(
             report,
             warnings=(*subject.warnings, *report.warnings, *recoded.warnings),
-            notes=(*report.notes, *describe_left_behind(self.recipe, recoded.table), *recoded.notes),
+            notes=notes,
+            people_left_out=gone,
             evidence=recoded.evidence,
         )
 
@@ -155,11 +175,34 @@ def carry_out(
             subject = engine.prepare(table)
         with clock("search"):
             proposal = engine.search(subject, on_progress)
+            subject, proposal = engine.finish_search(subject, proposal)
         recoded, release = recode_and_verify(engine, table, subject, proposal, clock)
         if engine.recipe.output is not None:
             with clock("write"):
                 release = engine.write(recoded, release)
-    return replace(release, report=replace(release.report, seconds=clock.collect_seconds()))
+    release = replace(release, report=replace(release.report, seconds=clock.collect_seconds()))
+    _log_report(release.report)
+    return release
+
+
+def _log_report(report: Report) -> None:
+    """Log what a run did: figures, names of columns, and no rows."""
+    for warning in report.warnings:
+        log_warning(warning)
+    log_event(
+        "released",
+        f"{report.released_rows} rows in {report.classes} classes",
+        rows=report.rows,
+        released_rows=report.released_rows,
+        suppressed_rows=report.suppressed_rows,
+        classes=report.classes,
+        smallest_class=report.smallest_class,
+        ncp=report.ncp,
+        algorithm=report.algorithm["name"],
+        findings=[finding.id for finding in report.findings],
+        output=report.output,
+        seconds=report.seconds.get("total"),
+    )
 
 
 def recode_and_verify(
@@ -213,6 +256,7 @@ class Clock:
         begin = perf_counter()
         yield
         self._spent[phase] = perf_counter() - begin
+        log_event("phase", f"{phase} done", phase=phase, seconds=round(self._spent[phase], 6))
         self._announce(phase, 1.0)
 
     def collect_seconds(self) -> dict[str, float]:

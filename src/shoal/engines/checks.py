@@ -4,30 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from pathlib import Path
 
-from shoal.algorithms import ALGORITHMS, Algorithm, Problem
-from shoal.errors import GoalNotMet, RecipeError, quote, unknown
-from shoal.privacy import achieved_text, model_text, population_of
+from shoal.algorithms import ALGORITHMS, Algorithm
+from shoal.codespace.domain import Domain
+from shoal.codespace.loss import LOSSES
+from shoal.errors import GoalNotMet, OutputError, RecipeError, quote, unknown
+from shoal.privacy import Counts, Model, achieved_text, for_columns, model_text, population_of
+from shoal.recipes.event_tables import join_column
 from shoal.recipes.recipe import Recipe
 from shoal.support.parameters import name_of
 from shoal.table import Table
+from shoal.table.formats import list_suffixes
 from shoal.verification.findings import Finding, refuse_findings
 from shoal.verification.linked import check_linked_models
 from shoal.verification.sets import check_set_models
 from shoal.verification.verifier import Verification, describe_shortfall
 
 
-def check_names(recipe: Recipe, table: Table) -> None:
-    """Refuse a recipe that names columns which the table does not have."""
+def check_names(recipe: Recipe, table: Table, name: str = "") -> None:
+    """Refuse a recipe that names columns which the table does not have.
+
+    ``name`` is that of an event table, by which its columns are called.
+    """
     roles = (*recipe.quasi, *recipe.sensitive, *recipe.identifier, *recipe.plain)
     person = () if recipe.person is None else (recipe.person,)
     given = (recipe.group, recipe.align, recipe.relative, *recipe.sets)
-    named = tuple(name for name in given if name is not None)
-    for name in (*roles, *person, *named, *recipe.types, *recipe.orders):
-        if name not in table.names:
-            raise RecipeError(f"{table.origin}: {unknown('column', name, table.names)}")
+    named = tuple(column for column in given if column is not None)
+    names = table.names
+    for column in (*roles, *person, *named, *recipe.types, *recipe.orders):
+        if column not in names:
+            raise RecipeError(f"{table.origin}: {unknown('column', column, names)}")
+    for model in recipe.models:
+        if strange := [column for column in model.known_columns if column not in recipe.quasi]:
+            raise RecipeError(
+                f"{model_text(model)} names {quote(strange)}: not among the quasi-identifiers "
+                f"{quote(recipe.quasi)}"
+            )
     # Edition 1 is version 0.1, which kept such columns; its recipes go on to work.
-    loose = recipe.without_role(table.names)
+    loose = [join_column(name, column) for column in recipe.without_role(table.names)]
     if loose and recipe.others is None and recipe.edition > 1:
         raise RecipeError(
             f"{table.origin}: no role was given for {quote(loose)}: name each as quasi, sensitive, "
@@ -39,6 +54,15 @@ def check_rendering(recipe: Recipe) -> None:
     """A row that need not equal any other may not be written as what is present in its class: itself."""
     if recipe.render in ("label", "interval"):
         return
+    written = ("label", "interval", "code")
+    if recipe.render not in written and any(model.is_about_some_columns for model in recipe.models):
+        raise RecipeError(
+            f"a goal about some of the columns takes render {quote(written)}, not '{recipe.render}': rows "
+            "that share a cell of one column need not share the others, and would not be written alike"
+        )
+    if recipe.render == "bounds" and recipe.algorithm.releases_one_value:
+        name = name_of(ALGORITHMS, recipe.algorithm)
+        raise RecipeError(f"{name} releases one value for a class, which has no bounds: leave out render")
     if population_of(recipe.models) is not None:
         raise RecipeError(
             f"with a population, render is 'label' or 'interval', not '{recipe.render}': that would not tell "
@@ -58,9 +82,17 @@ def check_counted(recipe: Recipe, within: str, why: str, people: str) -> None:
         be for a comparison with a population.
     """
     algorithm = recipe.algorithm
+    if recipe.render == "bounds":
+        raise RecipeError(
+            f"{within} render is not 'bounds': take 'label', and read low and high with shoal.expand"
+        )
     if recipe.sets:
         raise RecipeError(
             f"{within} there are no columns of sets ({quote(recipe.sets)}): these are for tables in memory"
+        )
+    if recipe.events:
+        raise RecipeError(
+            f"{within} there are no event tables ({quote(recipe.events)}): these are for tables in memory"
         )
     if recipe.group is not None:
         raise RecipeError(
@@ -117,10 +149,10 @@ def check_people(recipe: Recipe) -> None:
             f"{whose}, and {name_of(ALGORITHMS, algorithm)} counts rows only: take {', '.join(able[:-1])} or "
             f"{able[-1]}, or keep one row of each person"
         )
-    if population_of(recipe.models) is not None:
+    if recipe.group is not None and population_of(recipe.models) is not None:
         raise RecipeError(
-            f"{whose}, and models that compare with a population count rows: take other models, or keep one "
-            "row of each person"
+            f"{whose}, and models that compare with a population count people, not groups: leave out the "
+            "group, or take other models"
         )
 
 
@@ -159,10 +191,47 @@ def check_sets(recipe: Recipe) -> None:
     _check_linking(recipe, "takes no columns of sets")
 
 
-def check_reach(problem: Problem) -> None:
+def check_tables(recipe: Recipe) -> None:
+    """Refuse what cannot be combined with event tables."""
+    refused: dict[str, object] = {
+        "columns of sets": recipe.sets,
+        "a memory limit": recipe.memory,
+        "Spark": recipe.engine == "spark",
+        "safepub": recipe.uses_safepub,
+        "a population": population_of(recipe.models),
+        "all_solutions": recipe.all_solutions,
+        "keep_index": recipe.keep_index,
+        "a line of column numbers": recipe.reading.quasi_line,
+    }
+    if strange := [name for name, given in refused.items() if given]:
+        raise RecipeError(f"event tables ({quote(recipe.events)}) cannot be combined with {strange[0]} yet")
+    if recipe.output is not None and Path(recipe.output).suffix.lower() in list_suffixes():
+        raise OutputError(
+            f"{recipe.output} is named as a file, and a release of several tables is a folder: leave out "
+            f"'{Path(recipe.output).suffix}'"
+        )
+    if recipe.loss != "ncp":
+        raise RecipeError(f"the loss of several tables is ncp, not {recipe.loss}: leave out the loss")
+    if any(weight < 0 for weight in recipe.weights.values()):
+        raise RecipeError("with event tables, weights are 0 or more")
+    for_columns(recipe.models, recipe.sensitive)  # for its error: a model may be about no column
+    check_people(recipe)
+
+
+def check_loss(loss: str, domains: Sequence[Domain]) -> list[str]:
+    """Refuse a loss that sees none of the columns; the columns among others that it does not see."""
+    uncounted: list[str] = LOSSES[loss]().list_uncounted(domains)
+    if uncounted and len(uncounted) == len(domains):
+        raise RecipeError(
+            f"loss {loss} looks at numbers, dates and ordered columns only, and no quasi-identifier is one "
+            f"({quote(uncounted)}): a release without any value would lose nothing; take another loss"
+        )
+    return uncounted
+
+
+def check_reach(models: Sequence[Model], whole: Counts) -> None:
     """Refuse a goal that not even all rows as one class meet."""
-    whole = problem.table_counts
-    for model in problem.models:
+    for model in models:
         # With people, a class can be better than the whole; but that is where every search begins.
         if whole.counts_people and model.sensitive:
             if not model.suffices(whole).all():

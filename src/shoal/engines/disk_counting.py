@@ -20,6 +20,7 @@ from shoal.errors import InputError
 from shoal.privacy import for_columns
 from shoal.privacy.people import count_needed_people
 from shoal.recipes.recipe import Recipe
+from shoal.support.memory import measure_resident_memory, return_free_memory
 from shoal.support.parameters import byte_count
 from shoal.table import TableStream
 from shoal.table.formats import import_optional
@@ -27,7 +28,9 @@ from shoal.table.frames import use_safe_name
 
 _MERGE = 1 << 16  # values that wait before they are counted together with those before them
 _FETCHED = 1 << 17  # counted rows that come from DuckDB at once
-_SHARE = 0.5  # of the memory goes to DuckDB, which rests while the search works
+_SHARE = 0.5  # of the memory goes to DuckDB at most, which rests while the search works
+_LEAST = 64e6  # and at least so many bytes, for it refuses to work with next to nothing
+_BUFFERS = 200e6  # are left to readers and writers
 _AT_REST = 75, 8, 60  # bytes that a distinct row takes, each quasi-identifier and each sensitive value
 _PERSON = 60  # and each person
 
@@ -52,7 +55,7 @@ class DiskWorkspace:
         With a ``name`` its tables are a file in the folder, which takes less memory than those that spill.
         """
         settings = {
-            "memory_limit": f"{int(self.memory * _SHARE)}B",
+            "memory_limit": f"{self.limit_database()}B",
             "temp_directory": str(self.folder / "spill"),
             "threads": self.recipe.threads or os.cpu_count() or 1,
             # Counting needs no order, and keeping one costs memory.
@@ -62,6 +65,13 @@ class DiskWorkspace:
         with self.duckdb.connect(where, config=settings) as connection:
             connection.execute("SET enable_progress_bar = false")  # on a terminal there is one already
             yield connection
+
+    def limit_database(self) -> int:
+        """Bytes that a database may have: its share, or what the rest of the process leaves of the memory."""
+        return_free_memory()
+        used = measure_resident_memory() or 0
+        left = self.memory - used - _BUFFERS
+        return int(min(max(left, _LEAST), self.memory * _SHARE))
 
     def count_equal_rows(
         self,

@@ -40,9 +40,11 @@ from shoal.errors import InputError, InternalError, OutputError, RecipeError
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.release_rows import describe_release
 from shoal.report.build import measure_column_loss
-from shoal.support.files import scratch_folder, whole_path
+from shoal.support.files import remove_if_killed, scratch_folder, whole_path
+from shoal.support.memory import return_free_memory
 from shoal.table import Origin, TableStream, check_streamable, choose_layout, open_stream, write_batches
 from shoal.table.formats import ensure_unchanged, import_optional
+from shoal.table.sources import write_spool
 from shoal.verification.findings import Finding, judge_by_witness
 from shoal.verification.verifier import Verification
 
@@ -78,6 +80,7 @@ class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
         self._unfinished = ExitStack()  # the file and the database of a release that is not verified yet
         self._workspace: DiskWorkspace
         self._people: int | None = None  # how many there are, where somebody has several rows
+        self._path: Path  # of the table, or of a copy of what is no single file
         self._check_input: Callable[[], None]
 
     def check_recipe(self) -> None:
@@ -95,29 +98,30 @@ class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
     @contextmanager
     def open_run(self, source: object) -> Iterator[None]:
         """Hold a scratch folder, in which the rows are counted."""
-        path, output = self._find_file(source), Path(str(self.recipe.output))
+        chosen, output = choose_source(self.recipe, source), Path(str(self.recipe.output))
         duckdb = import_optional("duckdb", "shoal[scale]")
         # Beside the output, where there has to be space for the release anyway.
         with super().open_run(source):
             check_streamable(output)
             with (
                 scratch_folder(output) as folder,
-                ensure_unchanged(path) as self._check_input,
+                self._hold_input(chosen, folder),
                 _explain_errors(duckdb, output),
                 self._unfinished,
             ):
                 self._workspace = DiskWorkspace(self.recipe, folder, duckdb)
                 yield
 
-    def _find_file(self, source: object) -> Path:
-        chosen = choose_source(self.recipe, source)
-        if not isinstance(chosen, str | os.PathLike):
-            raise RecipeError("with a memory limit the table is a file: give its path, or leave memory out")
-        return Path(chosen)
+    @contextmanager
+    def _hold_input(self, chosen: object, folder: Path) -> Iterator[None]:
+        """Find the file that is read, which nobody may change meanwhile."""
+        self._path = _find_file(chosen, folder / "input.parquet")
+        with ensure_unchanged(self._path) as self._check_input:
+            yield
 
     def read(self, source: object) -> TableStream:
         """Look at the file, without reading its rows."""
-        return open_stream(self._find_file(source), self.recipe.reading, self.recipe.left_out)
+        return open_stream(self._path, self.recipe.reading, self.recipe.left_out)
 
     def prepare(self, table: TableStream) -> PreparedTable:
         """Count the values of every column, then the rows."""
@@ -137,7 +141,13 @@ class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
         counted = people if self._people is not None else None
         rows, whose = self._workspace.count_equal_rows(table, values, codes, packing, counted)
         subject = prepare_rows(recipe, table.names, known, codes, rows, whose)
-        return replace(subject, warnings=(*subject.warnings, *told))
+        return replace(subject, everybody=self._people, warnings=(*subject.warnings, *told))
+
+    def finish_search(self, subject: PreparedTable, proposal: Proposal) -> tuple[PreparedTable, Proposal]:
+        """Keep the distinct rows and their classes, but not the counted rows that they were made of."""
+        lean = subject.drop_rows(), replace(proposal, table=proposal.table.drop_rows())
+        return_free_memory()
+        return lean
 
     def recode(self, table: TableStream, subject: PreparedTable, proposal: Proposal) -> WrittenTable:
         """Write the release beside its place, as the rows come."""
@@ -146,6 +156,7 @@ class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
         packing = CodePacking.from_sizes(subject.problem.rows.sizes)
         batches = ReleaseBatches(recipe, table, recoding, packing, self._workspace, self._people)
         temporary = self._unfinished.enter_context(whole_path(output))
+        self._unfinished.enter_context(remove_if_killed(temporary))
         # The database that counted rows is closed by now: each has its share in turn.
         connection = self._unfinished.enter_context(self._workspace.open_database("words"))
         witness = batches.make_witness(connection, subject)
@@ -197,6 +208,18 @@ class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
         self._unfinished.close()
         frame = _scan_release(Path(str(self.recipe.output)), recoded.layout)
         return replace(release, frame=frame, solutions=(frame,))
+
+
+def _find_file(chosen: object, copy: Path) -> Path:
+    """The file that has the rows; what is no file, or several, is first written to the file ``copy``."""
+    if write_spool(chosen, copy):
+        return copy
+    if not isinstance(chosen, str | os.PathLike):
+        raise RecipeError(
+            "with a memory limit the table is a file, a lazy frame or an Arrow stream: give one of these, "
+            "or leave memory out"
+        )
+    return Path(chosen)
 
 
 def _choose_layout(recipe: Recipe, output: Path, stream: TableStream) -> Origin:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.algorithms.linked.goal import LinkedGoal
 from shoal.codespace.encoding import encode_column
+from shoal.engines.people import describe_largest
 from shoal.engines.prepare import PreparedTable
 from shoal.errors import InternalError
 from shoal.privacy.people import count_varying_people, number_people
@@ -21,23 +22,27 @@ from shoal.table import Column, Table
 from shoal.verification.linked import LinkedRows, verify_linked
 from shoal.verification.verifier import Verification
 
-_FEW = 0.05  # share of the people who have several rows, up to which values that change look like mistakes
+_FEW = 0.1  # share of the people who have several rows, up to which values that change look like mistakes
 
 
 def prepare_links(recipe: Recipe, table: Table, subject: PreparedTable) -> PreparedTable:
     """What is needed for pseudonyms, and for rows that these keep together."""
     pseudonym = make_pseudonyms(table.column(str(recipe.person)), read_key(recipe.key_file))
-    told = []
-    if is_readable_by_others(recipe.key_file):
-        told.append(f"others than you can read the key file {recipe.key_file}: take that right from them")
+    told = [*warn_of_key(recipe)]
     linked = None
     if subject.person is not None:
         varying = count_varying_people(subject.problem.rows.quasi, subject.person)
         told += _warn_of_varying_columns(recipe, varying, subject.person)
-        order = None if recipe.align is None else _rank_values(recipe, table, subject.rows)
+        order = None if recipe.align is None else rank_values(recipe, table, recipe.align, subject.rows)
         linked = LinkedGoal(recipe.known_rows, tuple(np.flatnonzero(varying == 0).tolist()), order)
     warnings = (*subject.warnings, *told)
     return replace(subject, pseudonym=pseudonym, linked=linked, warnings=warnings)
+
+
+def warn_of_key(recipe: Recipe) -> Iterator[str]:
+    """Warn of a key file that is no secret."""
+    if is_readable_by_others(recipe.key_file):
+        yield f"others than you can read the key file {recipe.key_file}: take that right from them"
 
 
 def _warn_of_varying_columns(recipe: Recipe, varying: Rows, person: Rows) -> Iterator[str]:
@@ -51,9 +56,8 @@ def _warn_of_varying_columns(recipe: Recipe, varying: Rows, person: Rows) -> Ite
             )
 
 
-def _rank_values(recipe: Recipe, table: Table, rows: Rows | None) -> Rows:
+def rank_values(recipe: Recipe, table: Table, name: str, rows: Rows | None) -> Rows:
     """The place of each row in the order of the column that rows are aligned by."""
-    name = str(recipe.align)
     known = Column(name, recipe.types.get(name), recipe.orders.get(name), None, recipe.reading.na)
     # Codes of numbers, dates and ordered values are in their order.
     values = table.column(name)
@@ -70,8 +74,7 @@ def describe_links(recipe: Recipe, subject: PreparedTable, rows: Rows) -> Iterat
         f"the {rows.sum():,} released rows are of {rows.size:,} people by '{recipe.person}', of whom one has "
         f"{rows.max():,}"
     )
-    if gone := np.unique(subject.person).size - rows.size:
-        yield f"all rows of {'one person' if gone == 1 else f'{gone:,} people'} were left out"
+    yield from describe_largest(recipe, int(rows.sum()), int(rows.max()))
     yield (
         f"static columns, the same in all rows of every person: {', '.join(static) or 'none'}; others: "
         f"{', '.join(events) or 'none'}"

@@ -46,14 +46,23 @@ from shoal.recipes.release_rows import (
     read_rows,
     sort_released_rows,
 )
+from shoal.recipes.schema import (
+    choose_cell_types,
+    find_released_quasi,
+    has_own_types,
+    list_bounds,
+)
 from shoal.report import Evidence, Report
 from shoal.report.build import measure_column_loss, warn_of_formulas
 from shoal.table import Column, Table, count_formula_cells, read_table
+from shoal.table.personal import announces_person
 from shoal.table.relative import make_relative
 from shoal.verification.findings import Finding, judge_release
+from shoal.verification.outsider import CellNumbers
 from shoal.verification.verifier import Verification, row_classes
 
 NO_SETS = "columns of sets are for shoal.run, shoal.anonymize and shoal.verify only"
+NO_EVENTS = "event tables are for shoal.run, shoal.anonymize, shoal.verify, shoal.risk and shoal.attack only"
 
 
 def run_in_memory(recipe: Recipe, source: object = None, on_progress: Progress = silent) -> Release:
@@ -66,8 +75,8 @@ def run_in_memory(recipe: Recipe, source: object = None, on_progress: Progress =
 
 def prepare_table(recipe: Recipe, table: Table) -> PreparedTable:
     """Check the recipe against the table and bring the table into code space."""
-    if recipe.sets:
-        raise RecipeError(NO_SETS)
+    if recipe.sets or recipe.events:
+        raise RecipeError(NO_SETS if recipe.sets else NO_EVENTS)
     if recipe.relative is not None:  # dates become days when a table is read, which was done elsewhere
         raise RecipeError("relative is for shoal.run and shoal.anonymize only")
     return MemoryEngine(recipe).prepare(table)
@@ -99,10 +108,12 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
     """Whether it protects the items of columns of sets."""
 
     def check_recipe(self) -> None:
-        """Refuse columns of sets, which would be released as they are."""
+        """Refuse columns of sets, which would be released as they are, and further tables."""
         super().check_recipe()
         if self.recipe.sets and not self.takes_sets:
             raise RecipeError(NO_SETS)
+        if self.recipe.events:
+            raise RecipeError(NO_EVENTS)
 
     def read(self, source: object) -> Table:
         """Read the table whole."""
@@ -119,19 +130,24 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         assert person is not None
         return make_relative(table, relative, person, recipe.types.get(relative))
 
-    def prepare(self, table: Table) -> PreparedTable:
-        """Encode the rows that take part, and the population if a model compares with one."""
+    def prepare(self, table: Table, rows: Rows | None = None) -> PreparedTable:
+        """Encode the rows that take part, and the population if a model compares with one.
+
+        Of the table, ``rows`` take part at most; all where they are not said.
+        """
         recipe = self.recipe
         if recipe.uses_safepub:  # here the table has been looked at; engines/safepub.py does without
             raise RecipeError(
                 "safepub is not for a search among others: it is carried out by shoal.run alone"
             )
         check_names(recipe, table)
-        known = read_known_columns(recipe, table.names)
+        names = table.names
+        known = read_known_columns(recipe, names)
         quasi = {name: known[name] for name in recipe.quasi}
-        rows = _find_complete_rows(recipe, table, quasi)
+        rows = find_complete_rows(recipe, table, quasi, rows)
         values = {name: _select_rows(table, name, rows) for name in known}
-        people = read_population(for_columns(recipe.models, recipe.sensitive), recipe.quasi, recipe.reading)
+        models = for_columns(recipe.models, recipe.sensitive)
+        people = read_population(models, recipe.quasi, recipe.reading, recipe.person)
         if people is not None:
             # Both need the same types, or equal values of the two would get different codes.
             people = align_population(people, {name: values[name] for name in quasi}, quasi)
@@ -141,9 +157,12 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
                 codes, quasi=(encode_column(pl.Series("", [""] * _count(table, rows)), Column("")),)
             )
         codes = replace(codes, beside=_encode_extra_columns(recipe, table, rows))
-        person, group, told = _number_owners(recipe, table, rows)
-        subject = prepare_rows(recipe, table.names, known, codes, codes.as_rows(), person, group)
-        subject = replace(subject, rows=rows, people=people, warnings=(*subject.warnings, *told))
+        several = people is not None and people.person is not None
+        person, group, told = _number_owners(recipe, table, rows, several=several)
+        subject = prepare_rows(recipe, names, known, codes, codes.as_rows(), person, group)
+        everybody = None if person is None else np.unique(person).size
+        told = (*subject.warnings, *told)
+        subject = replace(subject, rows=rows, people=people, everybody=everybody, warnings=told)
         return prepare_links(recipe, table, subject) if recipe.pseudonym else subject
 
     def search(self, subject: PreparedTable, on_progress: Progress = silent) -> Proposal:
@@ -158,7 +177,9 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         """Make a frame of the kind that came in, and one of every further solution."""
         recipe = self.recipe
         recoding = build_recoding(recipe, subject, proposal)
-        frame, taken = _build_frame(recipe, table, subject, recoding, self.render_sets(subject, proposal))
+        classes = _render_classes(recipe, table, recoding)
+        sets = self.render_sets(subject, proposal)
+        frame, taken = _build_frame(recipe, table, subject, recoding, classes, sets)
         others = [Recoding.from_proposal(other, subject.problem.domains) for other in proposal.alternatives]
         person, group = (_select_owners(each, subject, taken) for each in (subject.person, subject.group))
         return RecodedFrame(
@@ -168,7 +189,10 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
             proposal,
             recoding,
             frame,
-            tuple(_build_frame(recipe, table, subject, other)[0] for other in others),
+            tuple(
+                _build_frame(recipe, table, subject, other, _render_classes(recipe, table, other))[0]
+                for other in others
+            ),
             Evidence(
                 recipe,
                 table,
@@ -179,10 +203,10 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
                 person=person,
                 person_before=subject.person,
             ),
-            warnings=_warn_of_formulas(recipe, frame),
+            warnings=_warn_of_formulas(recipe, frame, classes),
             notes=(
                 *_describe_people(recipe, subject, person),
-                *_describe_groups(recipe, table, subject, frame, taken),
+                *describe_groups(recipe, table, subject, frame, taken),
             ),
             taken=taken,
             person=person,
@@ -198,12 +222,13 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         """Count the rows of the frame."""
         if self.recipe.pseudonym:
             return self._verify_pseudonyms(recoded)
-        owners = (recoded.person, recoded.group)
-        found = verify_frame(self.recipe, recoded.subject, recoded.recoding, recoded.frame, *owners)
+        cells = CellNumbers(read_table(recoded.frame).frame)
+        counted = (recoded.person, recoded.group, cells)
+        found = verify_frame(self.recipe, recoded.subject, recoded.recoding, recoded.frame, *counted)
         # Every listed solution is handed out, so every one of them is verified like the first.
         for recoding, frame in zip(recoded.other_recodings, recoded.others, strict=True):
             verify_frame(self.recipe, recoded.subject, recoding, frame)
-        return replace(found, findings=judge_whole(self.recipe, recoded))
+        return replace(found, findings=judge_whole(self.recipe, recoded, cells))
 
     def _verify_pseudonyms(self, recoded: RecodedFrame) -> Verification:
         """Count, in the frame, the people whom an attacker finds who knows some rows of a person."""
@@ -211,13 +236,6 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         found = verify_pseudonyms(self.recipe, released, recoded.person, subject.static, subject.columns)
         refuse_unmet_goal(found)
         return replace(found, findings=judge_whole(self.recipe, recoded))
-
-    def build_report(self, recoded: RecodedFrame, found: Verification) -> Report:
-        """What was done and lost, and how many people are not in the release at all."""
-        report, every = super().build_report(recoded, found), recoded.subject.person
-        if every is None or recoded.person is None:
-            return report
-        return replace(report, people_left_out=np.unique(every).size - np.unique(recoded.person).size)
 
     def build_release(self, recoded: RecodedFrame, report: Report) -> Release:
         """The release, with the people whose rows it has: a file of it is counted once more."""
@@ -242,11 +260,12 @@ def _select_rows(table: Table, name: str, rows: Rows | None) -> pl.Series:
 
 
 def _number_owners(
-    recipe: Recipe, table: Table, rows: Rows | None
+    recipe: Recipe, table: Table, rows: Rows | None, *, several: bool = False
 ) -> tuple[Rows | None, Rows | None, tuple[str, ...]]:
     """The person and the group of each row that takes part, and what is to be told.
 
-    Both are None where everybody has one row and is in a group of their own.
+    Both are None where everybody has one row and is in a group of their own; unless, in the population that
+    the goal compares with, people have ``several``.
     """
     if recipe.person is None:
         return None, None, ()
@@ -254,14 +273,14 @@ def _number_owners(
     told = [*describe_missing_ids(recipe, missing)]
     group = None
     if recipe.group is not None:
-        group, several = number_groups(person, _select_rows(table, recipe.group, rows))
-        if several:
+        group, in_several = number_groups(person, _select_rows(table, recipe.group, rows))
+        if in_several:
             told.append(
-                f"{several:,} people are in several groups by '{recipe.group}': all groups of a person count "
-                "as one"
+                f"{in_several:,} people are in several groups by '{recipe.group}': all groups of a person "
+                "count as one"
             )
     # With one row each, counting people is counting rows, which everything can do.
-    if not has_repeated_people(person if group is None else group):
+    if not several and not has_repeated_people(person if group is None else group):
         return None, None, tuple(told)
     check_people(recipe)
     return person, group, tuple(told)
@@ -269,15 +288,15 @@ def _number_owners(
 
 def _select_owners(owner: Rows | None, subject: PreparedTable, taken: Rows) -> Rows | None:
     """The person, or the group, of each released row."""
-    return None if owner is None else owner[_find_coded_rows(subject, taken)]
+    return None if owner is None else owner[find_coded_rows(subject, taken)]
 
 
-def _find_coded_rows(subject: PreparedTable, taken: Rows) -> Rows:
+def find_coded_rows(subject: PreparedTable, taken: Rows) -> Rows:
     """Where rows of the table are among those that took part, for which alone there are codes."""
     return taken if subject.rows is None else np.searchsorted(subject.rows, taken)
 
 
-def _describe_groups(
+def describe_groups(
     recipe: Recipe, table: Table, subject: PreparedTable, frame: Any, taken: Rows
 ) -> tuple[str, ...]:
     """What a known row of one member of a group tells about the others, before and after."""
@@ -285,11 +304,14 @@ def _describe_groups(
         return ()
     rows = np.arange(table.rows) if subject.rows is None else subject.rows
     was = replace(table, frame=table.frame[rows])
-    before = measure_group_risk(row_classes(was, recipe.quasi), subject.person, subject.group)
+    known = (*recipe.quasi, *recipe.sets)  # who knows a row knows its sets
+    before = measure_group_risk(row_classes(was, known), subject.person, subject.group)
+    released = read_table(frame, recipe.reading)
+    known = (*find_released_quasi(recipe, released.names), *recipe.sets)
     person, group = (_select_owners(each, subject, taken) for each in (subject.person, subject.group))
     assert person is not None
     assert group is not None
-    after = measure_group_risk(row_classes(read_table(frame, recipe.reading), recipe.quasi), person, group)
+    after = measure_group_risk(row_classes(released, known), person, group)
     return (
         f"groups were counted by '{recipe.group}', which was left out: {after.groups:,} groups; "
         f"{after.people:,} people have others of their group in the release",
@@ -309,12 +331,13 @@ def _describe_people(recipe: Recipe, subject: PreparedTable, person: Rows | None
     return describe_people(recipe, person.size, int(np.count_nonzero(rows)), int(rows.max()))
 
 
-def _find_complete_rows(recipe: Recipe, table: Table, columns: Mapping[str, Column]) -> Rows | None:
-    """The rows that take part, after the recipe's policy on missing values.
+def find_complete_rows(
+    recipe: Recipe, table: Table, columns: Mapping[str, Column], rows: Rows | None = None
+) -> Rows | None:
+    """The rows that take part, of some or all, after the recipe's policy on missing values.
 
     Without the rows that are dropped a column may have another type, under which more is missing.
     """
-    rows: Rows | None = None
     # Ends: every turn drops rows, raises an error or finds nothing missing.
     while recipe.missing != "category":
         lost = {
@@ -376,11 +399,20 @@ def _show_own_cells(table: Table, own: Mapping[str, pl.Series]) -> Table:
     return replace(table, frame=frame)
 
 
+def _render_classes(recipe: Recipe, table: Table, recoding: Recoding) -> dict[str, pl.Series]:
+    """The released quasi-identifiers, class by class."""
+    names = table.names
+    native = [table.frame.to_series(names.index(name)).dtype for name in recipe.quasi]
+    classes = recoding.render_classes(choose_cell_types(recipe, native), recipe.render)
+    return _render_bounds(recipe, recoding, classes, list_bounds(recipe, table.frame.schema))
+
+
 def _build_frame(
     recipe: Recipe,
     table: Table,
     subject: PreparedTable,
     recoding: Recoding,
+    classes: Mapping[str, pl.Series],
     sets: Mapping[str, pl.Series] = MappingProxyType({}),
 ) -> tuple[Any, Rows]:
     """Apply a recoding to the original frame; the rows of the table come along, as they are released."""
@@ -389,15 +421,36 @@ def _build_frame(
     if kept is not None:
         rows = kept if rows is None else rows[kept]
     rows = np.arange(table.rows) if rows is None else rows
-    native = tuple(table.frame.to_series(table.names.index(name)).dtype for name in recipe.quasi)
-    left_out = recipe.left_out(table.names)
-    classes, class_of = recoding.render_classes(native, recipe.render), recoding.classes_of_released()
+    left_out, class_of = recipe.left_out(table.names), recoding.classes_of_released()
+    bounds = list_bounds(recipe, table.frame.schema)
+    table = table.split_columns({name: pair for name, (pair, _) in bounds.items()})
     own = _list_own_cells(recipe, table, subject, sets)
     keeps_order, shown = _keeps_order(recipe, subject), _show_own_cells(table, own)
     columns, rows = sort_released_rows(keeps_order, shown, classes, class_of, rows, left_out)
     columns |= {name: cells.gather(rows) for name, cells in own.items()}
-    kept_along = {"keep_index": recipe.keep_index, "keep_metadata": recipe.keep_metadata}
-    return table.build_release(columns, rows, left_out, **kept_along), rows
+    how = {
+        "keep_index": recipe.keep_index,
+        "keep_metadata": recipe.keep_metadata,
+        "own_types": has_own_types(recipe),
+    }
+    return table.build_release(columns, rows, left_out, **how), rows
+
+
+def _render_bounds(
+    recipe: Recipe,
+    recoding: Recoding,
+    classes: Mapping[str, pl.Series],
+    bounds: Mapping[str, tuple[tuple[str, str], pl.DataType]],
+) -> dict[str, pl.Series]:
+    """The released quasi-identifiers, class by class, with two columns for each that has bounds."""
+    found: dict[str, pl.Series] = {}
+    for j, name in enumerate(recipe.quasi):
+        if name not in bounds:
+            found[name] = classes[name]
+            continue
+        pair, dtype = bounds[name]
+        found |= zip(pair, recoding.render_class_bounds(j, dtype), strict=True)
+    return found
 
 
 def _keeps_order(recipe: Recipe, subject: PreparedTable) -> bool:
@@ -405,32 +458,42 @@ def _keeps_order(recipe: Recipe, subject: PreparedTable) -> bool:
     return recipe.row_order == "keep" and subject.person is None
 
 
-def judge_whole(recipe: Recipe, recoded: RecodedFrame) -> tuple[Finding, ...]:
-    """What all released columns give away together."""
+def judge_whole(
+    recipe: Recipe, recoded: RecodedFrame, cells: CellNumbers | None = None
+) -> tuple[Finding, ...]:
+    """What all released columns give away together; ``cells`` are theirs, if they were numbered before."""
     table, subject, taken = recoded.table, recoded.subject, recoded.taken
     frame, keeps_order = read_table(recoded.frame).frame, _keeps_order(recipe, subject)
     # What was there matters beside the order of the rows, and beside columns that stay as they are.
-    watched = subject.encoded if keeps_order or set(frame.columns) > set(recipe.quasi) else ()
+    quasi = find_released_quasi(recipe, frame.columns)
+    watched = subject.encoded if keeps_order or set(frame.columns) > set(quasi) else ()
     # Columns that are not released still tell, if the rows stand in their order, or if they name people.
-    hidden = recipe.left_out(table.names) if keeps_order else recipe.identifier
+    hidden = recipe.left_out(table.names)
+    if not keeps_order:
+        hidden = [name for name in hidden if name in recipe.identifier or announces_person(name)]
     judged = describe_release(
         recipe,
         leave_out_pseudonym(recipe, frame),
         subject.columns,
-        original=list_original_columns(watched, _find_coded_rows(subject, taken)),
+        original=list_original_columns(watched, find_coded_rows(subject, taken)),
         lost=measure_column_loss(recoded.recoding),
         left_out=table.gather_columns(hidden, taken),
         person=recoded.person,
         knows=recipe.knows if recipe.pseudonym or recipe.sets else "",
         sets=recipe.sets,
         keeps_order=keeps_order,
+        numbers=cells,
     )
     return judge_release(judged, recipe.accept)
 
 
-def _warn_of_formulas(recipe: Recipe, frame: Any) -> tuple[str, ...]:
+def _warn_of_formulas(recipe: Recipe, frame: Any, classes: Mapping[str, pl.Series]) -> tuple[str, ...]:
     """Warn of cells that a spreadsheet would run."""
     if recipe.safe_csv or recipe.output is None:
         return ()
     released = read_table(frame).frame
-    return warn_of_formulas(count_formula_cells(released, released.columns), released.columns)
+    # The cells of classes are few: only where one of them would be run are those of all rows looked at.
+    cells = pl.DataFrame([each.alias(name) for name, each in classes.items()])
+    harmless = set(classes) - set(count_formula_cells(cells, classes))
+    looked_at = [name for name in released.columns if name not in harmless]
+    return warn_of_formulas(count_formula_cells(released, looked_at), released.columns)

@@ -73,9 +73,25 @@ def describe_missing_ids(recipe: Recipe, missing: int) -> tuple[str, ...]:
     return (f"'{recipe.person}' is missing in {missing:,} rows: each of them counts as a person of its own",)
 
 
+def describe_people_left_out(gone: int) -> tuple[str, ...]:
+    """What is told where people lost all their rows."""
+    return (f"all rows of {'one person' if gone == 1 else f'{gone:,} people'} were left out",) if gone else ()
+
+
+def describe_largest(recipe: Recipe, rows: int, most: int) -> tuple[str, ...]:
+    """What is told where one person has half of all rows: that may be an id that stands for many."""
+    if 2 * most < rows:
+        return ()
+    return (
+        f"by '{recipe.person}' one person has {most:,} of the {rows:,} rows: if that id stands for nobody, "
+        "as 'unknown' does, name it with --na",
+    )
+
+
 def describe_people(recipe: Recipe, rows: int, people: int, most: int) -> tuple[str, ...]:
     """What was done because people have several rows, of whom one has the ``most``."""
     return (
+        *describe_largest(recipe, rows, most),
         f"people were counted, not rows: the {rows:,} released rows are of {people:,} people by "
         f"'{recipe.person}', of whom one has {most:,}",
         f"'{recipe.person}' was left out, and the rows are sorted by what is released, so that their order "

@@ -15,14 +15,15 @@ from shoal.algorithms import Problem
 from shoal.algorithms.linked.goal import LinkedGoal, SetProblem
 from shoal.codespace.encoding import EncodedColumn, build_dictionary, encode_column
 from shoal.codespace.frequency import CodedRows, FrequencyTable
-from shoal.engines.checks import check_reach
+from shoal.engines.checks import check_loss, check_reach
 from shoal.errors import quote
 from shoal.privacy import ValueScale, for_columns, number_distinct_values, population_of
 from shoal.privacy.groups import GroupAnonymity
+from shoal.privacy.population import PopulationTable
 from shoal.recipes.defaults import choose_category_order, list_weights
 from shoal.recipes.recipe import Recipe
-from shoal.table import Column, Table
-from shoal.table.hierarchies import Hierarchy, read_hierarchies
+from shoal.recipes.schema import collect_hierarchies, has_own_types, keeps_unchanged_types
+from shoal.table import Column
 
 Codes = NDArray[np.unsignedinteger]
 
@@ -38,12 +39,14 @@ class PreparedTable:
     warnings: tuple[str, ...] = ()
     rows: NDArray[np.int64] | None = None
     """Positions of the rows that take part, or None if all do."""
-    people: Table | None = None
+    people: PopulationTable | None = None
     """The population, if a model compares with one."""
     person: NDArray[np.int64] | None = None
     """The person of each row that takes part, where some have several."""
     group: NDArray[np.int64] | None = None
     """The group of each row's person, where groups are counted."""
+    everybody: int | None = None
+    """How many people the rows that take part are of, where people are counted."""
     pseudonym: pl.Series | None = None
     """The pseudonym of each row of the table, if it is to be released."""
     linked: LinkedGoal | None = None
@@ -55,6 +58,15 @@ class PreparedTable:
     def static(self) -> tuple[str, ...]:
         """The quasi-identifiers that are the same in all rows of every person, where rows are linked."""
         return () if self.linked is None else tuple(self.problem.domains[j].name for j in self.linked.static)
+
+    def drop_rows(self) -> PreparedTable:
+        """What is known of the table but for its rows: to describe what was found takes no more."""
+        nothing = self.problem.rows.drop_rows()
+        problem = replace(self.problem, rows=nothing, person=None, group=None)
+        encoded = tuple(
+            replace(each, codes=codes) for each, codes in zip(self.encoded, nothing.quasi, strict=True)
+        )
+        return replace(self, problem=problem, encoded=encoded, person=None, group=None)
 
     def list_typed_columns(self) -> dict[str, Column]:
         """What is known of the columns, with the types that were inferred."""
@@ -86,6 +98,8 @@ class RoleCodes:
     """How the values of sensitive columns lie to each other."""
     population: FrequencyTable | None = None
     """The people that some models compare with, in the same code space."""
+    population_person: NDArray[np.int64] | None = None
+    """The person of each row of the population, where some have several."""
     beside: Mapping[str, EncodedColumn] = field(default_factory=dict)
     """Further columns that the algorithm asks to see."""
 
@@ -114,7 +128,7 @@ def encode_roles(
     columns: Mapping[str, Column],
     values: Mapping[str, pl.Series],
     counts: Mapping[str, NDArray[np.int64]] | None = None,
-    people: Table | None = None,
+    people: PopulationTable | None = None,
 ) -> RoleCodes:
     """Give the values of quasi-identifiers and sensitive columns their codes.
 
@@ -122,7 +136,7 @@ def encode_roles(
     ----------
     values, counts : mappings by column
         The values of every row; or the distinct ones, and in how many rows each occurs.
-    people : Table, optional
+    people : PopulationTable, optional
         The population, which is brought into the same code space.
     """
     sensitive = {name: _encode_sensitive(values[name], columns[name]) for name in recipe.sensitive}
@@ -131,7 +145,7 @@ def encode_roles(
         rows = len(values[name])
         # One dictionary for both, so that a code means the same value on either side, and what stands for
         # everything stands for everybody.
-        both = values[name] if people is None else pl.concat([values[name], people.column(name)])
+        both = values[name] if people is None else pl.concat([values[name], people.table.column(name)])
         count = None if counts is None else counts[name]
         column = encode_column(both, columns[name], choose_category_order(recipe), count)
         # To lose the column is a gain then, and even its only value must be something that can be lost.
@@ -146,7 +160,8 @@ def encode_roles(
     )
     if people is None:
         return found
-    return replace(found, population=CodedRows(tuple(people_codes), found.sizes).collapse_rows())
+    rows_of_people = CodedRows(tuple(people_codes), found.sizes).collapse_rows()
+    return replace(found, population=rows_of_people, population_person=people.person)
 
 
 def encode_distinct(
@@ -196,6 +211,7 @@ def prepare_rows(
     problem = replace(
         build_problem(recipe, encoded, rows, codes.scales),
         population=codes.population,
+        population_person=codes.population_person,
         beside=codes.beside,
         person=person,
         group=group,
@@ -203,7 +219,7 @@ def prepare_rows(
     if group is not None:
         problem = replace(problem, models=(*problem.models, GroupAnonymity.from_goal(problem.models)))
     if reach:  # last: it needs the counts of the whole table, and costs little beside the search
-        check_reach(problem)
+        check_reach(problem.models, problem.table_counts)
     warnings = _list_warnings(recipe, names, encoded, rows.rows)
     return PreparedTable(problem, encoded, columns, warnings, person=person, group=group)
 
@@ -237,8 +253,19 @@ def _list_warnings(
             f"[W01] no role was given for {quote(loose)}: kept as they are, because this recipe was written "
             'for version 0.1; say others = "keep" or "drop" in it'
         )
+    typed = [each.domain.name for each in encoded if each.domain.values.dtype != pl.String]
+    if typed and keeps_unchanged_types(recipe) and not has_own_types(recipe):
+        warnings.append(
+            f"[W02] the types of {quote(typed)} depend on the rows, because this recipe was written for "
+            "version 0.1: text if something is generalised, and else what they were; say recipe = 2 in it"
+        )
     if all(model.least_size() == 1 and not model.sensitive for model in recipe.models):
         warnings.append("with k = 1 every row may stand alone: nobody is protected")
+    if uncounted := check_loss(recipe.loss, [column.domain for column in encoded]):
+        warnings.append(
+            f"loss {recipe.loss} does not look at {quote(uncounted)}: to suppress them costs nothing, and a "
+            "search may do so"
+        )
     for column in encoded:
         values = np.count_nonzero(np.bincount(column.codes))  # of a tree not every leaf occurs
         if values == 1:
@@ -252,7 +279,7 @@ def _list_warnings(
 
 def read_known_columns(recipe: Recipe, names: Sequence[str]) -> dict[str, Column]:
     """What the recipe knows of quasi-identifiers and sensitive columns of a table with columns ``names``."""
-    return recipe.columns(_collect_hierarchies(recipe, names))
+    return recipe.columns(collect_hierarchies(recipe, names))
 
 
 def known_to_all(recipe: Recipe, names: Sequence[str], always: bool = False) -> dict[str, Column]:
@@ -266,11 +293,4 @@ def known_to_all(recipe: Recipe, names: Sequence[str], always: bool = False) -> 
         or population_of(recipe.models) is not None
         or any(getattr(model, "distance", None) == "hierarchical" for model in recipe.models)
     )
-    return recipe.columns(_collect_hierarchies(recipe, names) if needed else {})
-
-
-def _collect_hierarchies(recipe: Recipe, names: Sequence[str]) -> Mapping[str, Hierarchy]:
-    found: dict[str, Hierarchy] = {}
-    for source in recipe.hierarchies:
-        found |= read_hierarchies(source, names)
-    return {**found, **recipe.trees}
+    return recipe.columns(collect_hierarchies(recipe, names) if needed else {})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from shoal.codespace.recoding import Recoding
@@ -17,19 +18,60 @@ from shoal.engines.linked import verify_pseudonyms
 from shoal.engines.prepare import known_to_all
 from shoal.errors import GoalNotMet, OutputError, RecipeError
 from shoal.privacy import read_population
+from shoal.recipes.event_tables import PEOPLE, name_table
 from shoal.recipes.recipe import Recipe, check_private
 from shoal.recipes.release_rows import read_written_rows
 from shoal.recipes.saved_recoding import SavedRecoding
+from shoal.recipes.schema import find_released_quasi, read_input_schema, state_types
 from shoal.report import Report
+from shoal.support.files import whole_folder
 from shoal.support.pickling import PartlyPickled
-from shoal.table import Column, Origin, Table, check_writable, read_table, write_table
+from shoal.support.typed_frames import FrameT
+from shoal.table import Column, Origin, Table, check_writable, choose_layout, read_table, write_table
 from shoal.verification.sets import KnownSets, verify_sets
+from shoal.verification.tables import ReleasedTable, verify_tables
 from shoal.verification.verifier import Verification, verify_table
 
-NO_LATER_ROWS = (
-    "classes for later rows count rows, and here people are counted: leave out the recoding, or the person"
+NO_OWNERS = (
+    "whose row each is did not come along with this release, which was pickled, copied or made on disk, so "
+    "that people in another file could not be counted: copy the file that was written"
 )
-NO_LATER_SETS = "columns of sets have no classes for later rows: leave out the recoding, or the sets"
+
+
+def check_later_rows(recipe: Recipe) -> None:
+    """Refuse a recipe whose classes are not for later rows."""
+    if recipe.events:
+        raise RecipeError("event tables have no classes for later rows: leave out the recoding or the events")
+    if recipe.sets:
+        raise RecipeError(
+            "columns of sets have no classes for later rows: leave out the recoding, or the sets"
+        )
+    if any(model.is_about_some_columns for model in recipe.models):
+        raise RecipeError(
+            "a goal about some of the columns makes no classes for later rows: leave out the recoding, or "
+            "take k for all columns"
+        )
+    for name, given in (("pseudonym", recipe.pseudonym), ("group", recipe.group is not None)):
+        if given:
+            raise RecipeError(
+                f"classes for later rows know nothing of the rows before, and with a {name} the goal is "
+                f"about both: leave out the recoding, or the {name}"
+            )
+    if recipe.relative is not None:
+        raise RecipeError(
+            "days since the first row of a person cannot be told from later rows alone: leave out the "
+            "recoding, or relative"
+        )
+
+
+def name_files(people: Table, events: Mapping[str, str]) -> dict[str, str]:
+    """By name of a table, its file in the folder of a release: called as the file that it comes from."""
+    origin = people.origin.path
+    sources = {PEOPLE if origin is None else name_table(origin): origin or "", **events}
+    return {
+        name: name + (Path(path).name.removeprefix(name_table(path)) or ".csv")
+        for name, path in sources.items()
+    }
 
 
 def name_solution(path: Path, number: int) -> Path:
@@ -39,10 +81,10 @@ def name_solution(path: Path, number: int) -> Path:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Release(PartlyPickled):
+class Release(PartlyPickled, Generic[FrameT]):
     """A verified release."""
 
-    frame: Any
+    frame: FrameT
     """The same kind of frame as came in."""
     report: Report
     recipe: Recipe
@@ -61,17 +103,42 @@ class Release(PartlyPickled):
 
     static: tuple[str, ...] = field(default=(), repr=False)
     """The quasi-identifiers that are the same in all rows of every person, where pseudonyms link rows."""
+    tables: Mapping[str, Release] = field(default_factory=dict, repr=False)
+    """By name the release of each table, where there are event tables; the first is that of the people."""
+
+    @property
+    def frames(self) -> dict[str, Any]:
+        """The frame of each table by its name, where there are event tables."""
+        return {name: each.frame for name, each in self.tables.items()}
+
+    @property
+    def schema(self) -> pl.Schema:
+        """The columns of ``frame`` and their types, as polars names them.
+
+        They follow from the recipe and the columns of the table: `Recipe.schema` tells them beforehand. An
+        Enum has no categories here, because a release lists those that occur.
+        """
+        return pl.Schema(state_types(read_input_schema(self.recipe, self.frame)))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The released rows as an Arrow stream, for DuckDB, pyarrow and whoever else reads such streams."""
+        frame: Any = self.frame.collect() if isinstance(self.frame, pl.LazyFrame) else self.frame
+        if not hasattr(frame, "__arrow_c_stream__"):
+            raise RecipeError(f"a {type(frame).__module__} frame gives no Arrow stream: use release.frame")
+        return frame.__arrow_c_stream__(requested_schema)
 
     def saved_recoding(self) -> SavedRecoding:
         """The classes, to be saved to a file, and to put later rows into."""
         if self.recoding is None or self.recipe.algorithm.is_cell_level or self.recipe.uses_safepub:
             raise RecipeError("only a release in classes, without safepub, has a recoding for later rows")
-        if self.recipe.person is not None:
-            raise RecipeError(NO_LATER_ROWS)
+        check_later_rows(self.recipe)
         if self.recipe.render == "code":
             raise RecipeError("code numbers are those of one table: render 'code' has no later rows")
-        if self.recipe.sets:
-            raise RecipeError(NO_LATER_SETS)
+        if self.recipe.render == "bounds":
+            raise RecipeError(
+                "classes for later rows are written in one column each: take render 'label' and read low and "
+                "high with shoal.expand"
+            )
         names = self.table.names
         left_out = self.recipe.left_out(names)
         released = [name for name in names if name not in left_out]
@@ -80,15 +147,16 @@ class Release(PartlyPickled):
     def write(self, path: str | Path) -> None:
         """Write the release to a file, whole or not at all; the format follows the suffix.
 
-        What was written is read again and counted before it takes its place.
+        What was written is read again and counted before it takes its place. With event tables the release is
+        a folder, and each table has a file in it, in the format that it came in.
         """
+        if self.tables:
+            self._write_folder(Path(path))
+            return
         # Before anything is written: a sample with a stated seed must never become a file.
         check_private(self.recipe)
         if self.person is None and self.report.people is not None:
-            raise OutputError(
-                "whose row each is did not come along with this release, which was pickled, copied or made "
-                "on disk, so that people in another file could not be counted: copy the file that was written"
-            )
+            raise OutputError(NO_OWNERS)
         check_writable(path, list_inputs(self.recipe, self.table))
         write_table(
             self.frame,
@@ -99,6 +167,28 @@ class Release(PartlyPickled):
             keep_metadata=self.recipe.keep_metadata,
             judge=self.judge,
         )
+
+    def _write_folder(self, path: Path) -> None:
+        """Write a file for each table into a folder, which appears when all of them have been judged."""
+        if self.recoding is None:
+            raise OutputError(NO_OWNERS)
+        files = list(name_files(self.table, self.recipe.events).values())
+        with whole_folder(path, files, list_inputs(self.recipe, self.table)) as folder:
+            for file, each in zip(files, self.tables.values(), strict=True):
+                each.write(folder / file)
+            if self.recipe.pseudonym:
+                self._judge_folder(folder, files)
+
+    def _judge_folder(self, folder: Path, files: Sequence[str]) -> None:
+        """Read all files of a folder, join them as an outsider would, and raise if they are not safe."""
+        released = []
+        for name, file, each in zip(("", *self.recipe.events), files, self.tables.values(), strict=True):
+            alone, names = each.recipe, read_table(each.frame, may_be_empty=True).names
+            layout = choose_layout(folder / file, each.table.origin, alone.delimiter)
+            rows = read_written_rows(alone, folder / file, layout, names, each.report.released_rows)
+            released.append(ReleasedTable(name, rows, alone.quasi, alone.sensitive, each.columns))
+        recipe = self.recipe
+        refuse_unmet_goal(verify_tables(released, recipe.models, str(recipe.person), recipe.known_rows))
 
     def write_solutions(self, path: str | Path) -> None:
         """Write the further tables of least loss beside the first, each verified as that one is.
@@ -119,9 +209,9 @@ class Release(PartlyPickled):
         columns = self.columns or known_to_all(recipe, names)
         if recipe.sets:
             known = KnownSets(recipe.sets, recipe.known_rows)
-            refuse_unmet_goal(
-                verify_sets(table, recipe.quasi, recipe.sensitive, recipe.models, known, columns)
-            )
+            quasi = find_released_quasi(recipe, names)
+            roles, owners = (quasi, recipe.sensitive), (self.person, self.group)
+            refuse_unmet_goal(verify_sets(table, *roles, recipe.models, known, columns, owners))
             return
         if recipe.pseudonym:
             refuse_unmet_goal(verify_pseudonyms(recipe, table, self.person, self.static, columns))
@@ -137,10 +227,9 @@ class Release(PartlyPickled):
         """What an outsider finds in a table of this release."""
         recipe = self.recipe
         columns = self.columns or known_to_all(recipe, table.names)
-        people = read_population(recipe.models, recipe.quasi, recipe.reading)
-        return verify_table(
-            table, recipe.quasi, recipe.sensitive, recipe.models, columns, people, self.person, self.group
-        )
+        people = read_population(recipe.models, recipe.quasi, recipe.reading, recipe.person)
+        roles = (find_released_quasi(recipe, table.names), recipe.sensitive)
+        return verify_table(table, *roles, recipe.models, columns, people, self.person, self.group)
 
     def _collect_kept_state(self) -> dict[str, Any]:
         """What is kept when a release is pickled or copied: what is released, and nothing else."""

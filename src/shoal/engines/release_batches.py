@@ -18,6 +18,7 @@ from shoal.engines.sorting import sort_rows
 from shoal.engines.witness import DiskWitness
 from shoal.kernels.kinds import PERSON
 from shoal.recipes.recipe import Recipe
+from shoal.recipes.schema import choose_cell_types
 from shoal.report.build import warn_of_formulas
 from shoal.table import (
     TableStream,
@@ -50,7 +51,7 @@ class ReleaseBatches:
         self._keys, self._people, self._order = workspace.keys, workspace.people, workspace.order
         self.rows_of = None if people is None else np.zeros(people, np.int64)
         """How many released rows each person has, where people are counted."""
-        native = tuple(stream.schema[name] for name in recipe.quasi)
+        native = choose_cell_types(recipe, (stream.schema[name] for name in recipe.quasi))
         values = recoding.render_classes(native, recipe.render)
         # Copies, free of buffers that hold values which are not released.
         self.values = {name: copy_column(use_safe_name(series)) for name, series in values.items()}

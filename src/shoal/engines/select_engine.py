@@ -16,6 +16,7 @@ from shoal.engines.frames import is_spark_frame
 from shoal.engines.memory import MemoryEngine
 from shoal.engines.safepub import SamplingEngine
 from shoal.engines.sets import SetsEngine
+from shoal.engines.tables import TablesEngine
 from shoal.errors import InputError, OutputError, RecipeError
 from shoal.recipes.recipe import Recipe
 from shoal.table import check_streamable
@@ -28,6 +29,8 @@ _TEXT = 7  # and for a byte of delimited text
 
 def choose_engine(recipe: Recipe, source: object) -> tuple[Engine[Any, Any, Any], str | None]:
     """The engine that carries out a recipe on a table; and why, in words, where the recipe does not say."""
+    if recipe.events:  # all tables of which are in memory; what else is asked for it refuses
+        return TablesEngine(recipe), None
     if recipe.engine == "spark" or is_spark_frame(source):
         return make_spark_engine(replace(recipe, engine="spark")), None
     if recipe.uses_safepub:
@@ -54,7 +57,7 @@ def fit_to_memory(recipe: Recipe, source: object) -> tuple[Recipe, str | None]:
     path = source if isinstance(source, str | os.PathLike) else recipe.input if source is None else None
     if path is None or recipe.memory is not None or recipe.engine != "local" or not Path(path).is_file():
         return recipe, None
-    if recipe.sets:  # which are for tables in memory
+    if recipe.sets or recipe.events:  # which are for tables in memory
         return recipe, None
     if recipe.uses_safepub:  # of whose table the report may not tell the size
         return recipe, None

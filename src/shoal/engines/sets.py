@@ -34,7 +34,7 @@ from shoal.verification.verifier import Verification
 
 
 class SetsEngine(MemoryEngine):
-    """Holds all rows in memory, a row a person; the cells of some columns are sets."""
+    """Holds all rows in memory; the cells of some columns are sets."""
 
     takes_sets: ClassVar[bool] = True
 
@@ -43,14 +43,9 @@ class SetsEngine(MemoryEngine):
         super().check_recipe()
         check_sets(self.recipe)
 
-    def prepare(self, table: Table) -> PreparedTable:
+    def prepare(self, table: Table, rows: NDArray[np.int64] | None = None) -> PreparedTable:
         """Encode the other quasi-identifiers as ever, and the items of the sets."""
-        recipe, subject = self.recipe, super().prepare(table)
-        if subject.person is not None:
-            raise RecipeError(
-                f"by '{recipe.person}' people have several rows, and columns of sets are for one row a "
-                "person: put the items of a person into one row, or leave out the person"
-            )
+        recipe, subject = self.recipe, super().prepare(table, rows)
         columns = [_encode_items(name, recipe, table, subject) for name in recipe.sets]
         told = [warning for column in columns for warning in column.warnings]
         static, sets = list_weights(recipe), list_set_weights(recipe)
@@ -59,6 +54,7 @@ class SetsEngine(MemoryEngine):
             [column.encoded.codes for column in columns],
             [column.row for column in columns],
             sets,
+            subject.person if subject.group is None else subject.group,
         )
         problem = SetProblem(
             subject.problem,
@@ -90,7 +86,13 @@ class SetsEngine(MemoryEngine):
         released = read_table(recoded.frame, recipe.reading)
         known = KnownSets(recipe.sets, recipe.known_rows)
         found = verify_sets(
-            released, recipe.quasi, recipe.sensitive, recipe.models, known, recoded.subject.columns
+            released,
+            recipe.quasi,
+            recipe.sensitive,
+            recipe.models,
+            known,
+            recoded.subject.columns,
+            (recoded.person, recoded.group),
         )
         refuse_unmet_goal(found)
         return replace(found, findings=judge_whole(recipe, recoded))
@@ -124,7 +126,7 @@ class SetsEngine(MemoryEngine):
             },
             columns=columns,
             sets={each.name: each.figures for each in released},
-            notes=(*report.notes, *describe_sets(recipe, released)),
+            notes=(*report.notes, *describe_sets(recipe, released, recoded.subject.person is not None)),
         )
 
 
@@ -224,8 +226,8 @@ def _render_items(recoding: Recoding, joiner: str) -> tuple[pl.Series, NDArray[n
     return texts.gather(cells.of_class), (cells.count_covered() > 1)[cells.of_class]
 
 
-def describe_sets(recipe: Recipe, released: list[ReleasedItems]) -> Iterator[str]:
-    """What became of the items, in words."""
+def describe_sets(recipe: Recipe, released: list[ReleasedItems], has_people: bool) -> Iterator[str]:
+    """What became of the items, in words; ``has_people`` if people have several rows."""
     for each in released:
         told = each.figures
         yield (
@@ -235,4 +237,5 @@ def describe_sets(recipe: Recipe, released: list[ReleasedItems]) -> Iterator[str
         )
     known = {"1": "any one item", "all": "all items"}.get(recipe.knows, f"any {recipe.knows} items")
     others = "the other quasi-identifiers and " if recipe.quasi else ""
-    yield f"somebody who knows {others}{known} of a person finds as many people as the goal says"
+    whose = "a row of a person" if has_people else "a person"
+    yield f"somebody who knows {others}{known} of {whose} finds as many people as the goal says"

@@ -16,7 +16,9 @@ from shoal.engines.prepare import PreparedTable
 from shoal.privacy import for_columns, matching
 from shoal.privacy.groups import GroupAnonymity
 from shoal.recipes.recipe import Recipe
+from shoal.recipes.schema import find_released_quasi
 from shoal.table import Table, read_table
+from shoal.verification.outsider import CellNumbers
 from shoal.verification.verifier import Verdict, Verification, describe_violating_classes, verify_table
 
 
@@ -27,23 +29,26 @@ def verify_frame(
     frame: Any,
     person: NDArray[np.int64] | None = None,
     group: NDArray[np.int64] | None = None,
+    cells: CellNumbers | None = None,
 ) -> Verification:
     """Let the verifier decide; nothing goes out that it does not pass.
 
     ``person`` is the person of each released row, if people are counted, and ``group`` the group of that
-    person, if groups are: the frame does not say it.
+    person, if groups are: the frame does not say it. ``cells`` are those of the frame, if they are looked at
+    again.
     """
     # Read like any table from outside, with the markers of missing values of the recipe.
     released = read_table(frame, recipe.reading)
     found = verify_table(
         released,
-        recipe.quasi,
+        find_released_quasi(recipe, released.names),
         recipe.sensitive,
         recipe.models,
         subject.columns,
         subject.people,
         person,
         group,
+        cells,
     )
     if recipe.algorithm.is_cell_level:
         found = _verify_by_matching(found, subject.problem, recoding)
@@ -64,7 +69,8 @@ def _explain_failures(
     if group is not None:
         models = (*models, GroupAnonymity.from_goal(models))
     for model, verdict in zip(models, found.models, strict=False):  # by matching there is one verdict for all
-        roles = (recipe.quasi, recipe.sensitive, model, subject.columns, subject.people, person, group)
+        quasi = find_released_quasi(recipe, released.names)
+        roles = (quasi, recipe.sensitive, model, subject.columns, subject.people, person, group)
         yield "" if verdict.holds else f", because of {describe_violating_classes(released, *roles)}"
 
 

@@ -16,6 +16,9 @@ from shoal.kernels.boxes import (
 from shoal.kernels.compiled import inline_kernel, inner_kernel
 from shoal.kernels.cut_workspace import SPARE, WeightedRows
 
+_FINE = 32  # nodes of so few rows are cut between any two codes
+_COARSE = 128  # larger ones between any two of so many buckets at most, on a line of more codes
+
 
 @inner_kernel
 def tighten_bounds(rows: WeightedRows, start: int, stop: int, corner: NDArray[np.int64]) -> None:
@@ -61,16 +64,20 @@ def fill_buckets(
     hi: int,
     boxes: NodeBoxes,
     order: NDArray[np.int64],
+    coarse: bool,
 ) -> int:
     """Assign each row its bucket along ``axis`` and weigh the buckets; return how many there are.
 
-    ``alike`` is the number of rows of the node, of which these may be a summary.
+    ``alike`` is the number of rows of the node, of which these may be a summary. ``coarse`` permits that a
+    bucket of a long line holds several neighbouring codes.
     """
     shape, node, bucket, grid = axes.shape, axes.node, boxes.bucket, boxes.grid
     low = find_place(shape, node, axis, level, lo)
     size = find_place(shape, node, axis, level, hi) - low + 1
     # By the rows of the node, not by those at hand: a summary must choose as all rows would.
     most = 2 * alike + 64
+    if coarse and level < 0 and alike > _FINE and size > most:
+        return _fill_coarse_buckets(rows, start, stop, axis, low, size, min(most, _COARSE), boxes)
     for g in range(size if size <= most else 0):
         grid[g, PLACE] = low + g
         grid[g, WEIGHT] = 0
@@ -89,6 +96,27 @@ def fill_buckets(
             grid[g, WEIGHT] = 0
         for i in range(start, stop):
             grid[bucket[i - start], WEIGHT] += rows.weight[i]
+    return size
+
+
+@inner_kernel
+def _fill_coarse_buckets(
+    rows: WeightedRows, start: int, stop: int, axis: int, low: int, size: int, most: int, boxes: NodeBoxes
+) -> int:
+    """Assign rows to buckets of so many neighbouring codes that there are at most ``most`` buckets."""
+    codes, weight, bucket, grid = rows.codes, rows.weight, boxes.bucket, boxes.grid
+    bits = 0
+    while (size - 1) >> bits >= most:
+        bits += 1
+    size = ((size - 1) >> bits) + 1
+    for g in range(size):
+        # A cut is made after the last code of a bucket.
+        grid[g, PLACE] = low + ((g + 1) << bits) - 1
+        grid[g, WEIGHT] = 0
+    for i in range(start, stop):
+        at = (np.int64(codes[i, axis]) - low) >> bits
+        bucket[i - start] = at
+        grid[at, WEIGHT] += weight[i]
     return size
 
 

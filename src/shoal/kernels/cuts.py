@@ -94,7 +94,7 @@ def find_best_on_axis(
     if lo == hi:
         return best, cut
     level = child_level(axes.shape, axes.node, axis, lo, hi)
-    size = fill_buckets(rows, start, stop, alike, axes, axis, level, lo, hi, boxes, use.order)
+    size = fill_buckets(rows, start, stop, alike, axes, axis, level, lo, hi, boxes, use.order, not divide)
     around = level >= 0 and size <= FEW
     halve = divide and level < 0  # ties are divided on lines only
     if not halve and not can_be_cut(grid, size, total, small if around else least, around):
@@ -236,7 +236,7 @@ def find_nearest_on_axis(
     lo, hi = boxes.corner[LOWER, axis], boxes.corner[UPPER, axis]
     # Relaxed cuts treat a tree as a line of leaves.
     level = NONE if divide else child_level(shape, node, axis, lo, hi)
-    size = fill_buckets(rows, start, stop, alike, axes, axis, level, lo, hi, boxes, use.order)
+    size = fill_buckets(rows, start, stop, alike, axes, axis, level, lo, hi, boxes, use.order, False)
     none = Cut(-1, 0, 0, WHOLE)
     if divide:
         _, cut = _median_cut(boxes.grid, axis, total)
@@ -323,6 +323,7 @@ def classic_cut(
             corner[UPPER, axis],
             boxes,
             use.order,
+            False,
         )
         first = 0
         # Tighten the bounds of this axis only, now that its buckets are counted.

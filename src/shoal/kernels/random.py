@@ -40,4 +40,10 @@ def shuffle_order(state: NDArray[np.uint64], order: NDArray[np.int64], size: int
 
 def make_random_state(seed: int) -> NDArray[np.uint64]:
     """The state for a seed; it is never 0, where the generator would stay."""
-    return np.random.SeedSequence(seed).generate_state(1, np.uint64) | np.uint64(1)
+    return make_random_states(seed, 1)[0]
+
+
+def make_random_states(seed: int, number: int) -> list[NDArray[np.uint64]]:
+    """Several states for a seed; the first one is the same however many there are."""
+    found = np.random.SeedSequence(seed).generate_state(number, np.uint64) | np.uint64(1)
+    return [found[i : i + 1].copy() for i in range(number)]

@@ -33,6 +33,9 @@ from shoal.kernels.signatures import Matrix
 
 _CLEARED = 1 << 32  # more than a unit is counted in a class, see `clear_histogram`
 _MOST_CLEARED = 1 << 62
+_ROUNDING = 1e-12  # relative; far more than logarithms of whole numbers are off
+_PRIMES = as_int64(2147483647), as_int64(2147483629)  # below 2^31: products of remainders fit 64 bits
+_ONE = as_int64(1)
 _ZERO = as_int64(0)  # all that a plain zero is handed to would be compiled twice
 
 KIND, FIRST, LAST, OPTION, BOUND, PLACE, TOTAL = range(7)
@@ -265,7 +268,9 @@ def is_satisfied(rules: Rules, histogram: NDArray[np.int64], side: int) -> bool:
         elif kind == ENTROPY:
             # Fewer than l values cannot have the entropy of l: that saves the logarithms.
             holds = (
-                distinct >= limit[r] and _effective_values(histogram, side, first, last, total) >= limit[r]
+                distinct * largest == total
+                if distinct == limit[r]
+                else distinct > limit[r] and _has_entropy(histogram, side, first, last, total, limit[r])
             )
         elif kind == RECURSIVE:
             tail = total - _sum_largest(histogram, side, first, last, option - 1)
@@ -290,16 +295,46 @@ def is_satisfied(rules: Rules, histogram: NDArray[np.int64], side: int) -> bool:
 
 
 @inner_kernel
-def _effective_values(histogram: NDArray[np.int64], side: int, first: int, last: int, total: int) -> float:
-    """Number of equally frequent values that would have the same entropy."""
+def _has_entropy(
+    histogram: NDArray[np.int64], side: int, first: int, last: int, total: int, limit: float
+) -> bool:
+    """Whether a class of more than ``limit`` values has the entropy of ``limit`` equally frequent ones."""
     weighed = 0.0
     for v in range(first, last):
         if histogram[side, v] > 0:
             weighed += histogram[side, v] * log(float(histogram[side, v]))
     effective = exp(log(float(total)) - weighed / total)
-    nearest = np.rint(effective)
-    # l equally frequent values have exactly l; logarithms give that only up to rounding.
-    return nearest if abs(effective - nearest) < 1e-9 * nearest else effective
+    if limit != np.rint(limit) or abs(effective - limit) > _ROUNDING * limit:
+        return effective >= limit
+    # Too near for logarithms: what has exactly this entropy holds, and all else counts as less.
+    return _equals_power(histogram, side, first, last, total, limit, _PRIMES[0]) and _equals_power(
+        histogram, side, first, last, total, limit, _PRIMES[1]
+    )
+
+
+@inner_kernel
+def _equals_power(
+    histogram: NDArray[np.int64], side: int, first: int, last: int, total: int, limit: float, prime: int
+) -> bool:
+    """Whether n^n equals l^n times the product of all c^c, as far as the remainders by a prime tell."""
+    product = _raise_power(int(limit), total, prime)
+    for v in range(first, last):
+        if histogram[side, v] > 0:
+            product = product * _raise_power(histogram[side, v], histogram[side, v], prime) % prime
+    return product == _raise_power(total, total, prime)
+
+
+@inner_kernel
+def _raise_power(base: int, power: int, prime: int) -> int:
+    """The remainder of a power by a prime."""
+    found = _ONE
+    factor, left = base % prime, power
+    while left > 0:
+        if left % 2 == 1:
+            found = found * factor % prime
+        factor = factor * factor % prime
+        left //= 2
+    return found
 
 
 @inner_kernel

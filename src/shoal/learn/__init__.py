@@ -8,6 +8,7 @@ import_optional(
 
 from shoal.learn.anonymizer import TreeAnonymizer  # noqa: E402
 from shoal.learn.minimizer import Minimizer  # noqa: E402
+from shoal.learn.model_files import load_model  # noqa: E402
 from shoal.learn.search import PrivacySearch  # noqa: E402
 
-__all__ = ["Minimizer", "PrivacySearch", "TreeAnonymizer"]
+__all__ = ["Minimizer", "PrivacySearch", "TreeAnonymizer", "load_model"]

@@ -29,13 +29,17 @@ from shoal.learn.sklearn_io import (
     choose_seed,
     collapse_one_hot,
     column_names,
+    drop_column,
     expand_one_hot,
+    find_person,
+    measure_deletion,
     one_hot_groups,
     read_data,
-    read_labels,
+    read_several_labels,
     rebuild_data,
 )
 from shoal.privacy import Model
+from shoal.privacy.people import read_people
 from shoal.recipes.recipe import Recipe
 from shoal.table import ColumnType, Origin, Table, read_table
 from shoal.verification.verifier import verify_table
@@ -62,11 +66,14 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel): 
         Least number of distinct values of each sensitive column in a class, from 2 to k.
     quasi, sensitive : lists of columns, by name or position
         Quasi-identifiers, by default all but the sensitive ones; sensitive columns, which models look at.
+    person : column, by name or position, optional
+        Says whose row it is, where people have several: the goal then counts people, and not rows. The column
+        is left out of what is released. Rows keep their order, which labels need: sort what you publish.
     models : sequence of models, or of texts such as ``"entropy-l(l=3)"``
         More that must hold.
     estimator : fitted estimator or any other model, optional
         Its predictions on the rows are the target, in place of ``y``. Any model that `Minimizer` takes.
-    grow, failing, split, gain, sweeps
+    grow, failing, split, gain, sweeps, guide, distance
         As in `TreeGuided`. With ``failing="delete"`` rows are left out, and the labels of the others are
         ``y[valid_rows_]``. A pipeline of scikit-learn cannot leave labels out: use it with "merge" alone.
     one_hot : list of lists of columns, optional
@@ -85,7 +92,7 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel): 
     valid_rows_ : bool[n]
         Which rows of `fit` are released; all of them unless ``failing="delete"``.
     deletion_ratio_ : float
-        Share of rows that are not.
+        Share of rows that are not; with ``person``, of people of whom no row is released.
     report_ : Report
         What the verifier found, and the loss.
 
@@ -107,6 +114,7 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel): 
         *,
         quasi: Columns | None = None,
         sensitive: Columns | None = None,
+        person: str | int | None = None,
         models: Sequence[Model | str] = (),
         estimator: Any = None,
         grow: str = "quasi",
@@ -114,6 +122,8 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel): 
         split: bool = True,
         gain: float = 16.0,
         sweeps: int = 0,
+        guide: str = "labels",
+        distance: str = "detail",
         one_hot: Sequence[Columns] | None = None,
         hierarchies: Any = None,
         types: Mapping[str, ColumnType] | None = None,
@@ -124,6 +134,7 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel): 
         self.l = l
         self.quasi = quasi
         self.sensitive = sensitive
+        self.person = person
         self.models = models
         self.estimator = estimator
         self.grow = grow
@@ -131,6 +142,8 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel): 
         self.split = split
         self.gain = gain
         self.sweeps = sweeps
+        self.guide = guide
+        self.distance = distance
         self.one_hot = one_hot
         self.hierarchies = hierarchies
         self.types = types
@@ -138,7 +151,7 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel): 
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> TreeAnonymizer:  # noqa: N803
-        """Find the cells.
+        """Find the cells; ``y`` may have several columns, and each counts as much as any other.
 
         Without ``y`` and without an estimator the first sensitive column guides the tree; where there is none
         either, rows are only partitioned.
@@ -174,14 +187,12 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel): 
         self.random_state_ = choose_seed(self.random_state)
         table = read_data(self, data, reset=True)
         sensitive = column_names(table, "sensitive", self.sensitive)
-        quasi = column_names(
-            table,
-            "quasi",
-            [n for n in table.names if n not in sensitive] if self.quasi is None else self.quasi,
-        )
+        self._person = find_person(table, self.person)
+        others = [n for n in table.names if n not in (*sensitive, self._person)]
+        quasi = column_names(table, "quasi", others if self.quasi is None else self.quasi)
         self._groups = one_hot_groups(table, quasi, self.one_hot)
         subject_table, recipe = self._build_recipe(
-            table, quasi, sensitive, self._choose_target(data, y, table)
+            table, quasi, sensitive, self._choose_targets(data, y, table)
         )
         subject = prepare_table(recipe, subject_table)
         assert isinstance(recipe.algorithm, TreeGuided)
@@ -192,39 +203,52 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel): 
         )
         recoding = release.recoding
         assert recoding is not None
-        # The first column beside the quasi-identifiers is the target, which no tree looks at.
-        seen = [*subject.encoded, *list(subject.problem.beside.values())[1:]]
-        self._router = Router(guided, recoding, tuple(seen))
+        # The first columns beside the quasi-identifiers are the targets, which no tree looks at.
+        seen = [*subject.encoded, *list(subject.problem.beside.values())[guided.targets :]]
+        self._router = Router.from_release(guided, recoding, seen)
         self._native = tuple(subject_table.frame.schema[name] for name in recipe.quasi)
         class_of = recoding.class_of[recoding.table.of_row].astype(np.int64)
         self._check_expanded(table, class_of, quasi, recipe)
         self._set_fitted_attributes(release, recoding, class_of)
+        self.deletion_ratio_ = measure_deletion(self.valid_rows_, read_people(table, self._person))
         return table, class_of
 
     def _build_recipe(
-        self, table: Table, quasi: tuple[str, ...], sensitive: tuple[str, ...], target: pl.Series | None
+        self, table: Table, quasi: tuple[str, ...], sensitive: tuple[str, ...], targets: list[pl.Series]
     ) -> tuple[Table, Recipe]:
         """The table in which one-hot groups are one column, with the target, and what is to be done."""
         whole = collapse_one_hot(table, self._groups)
         inside = {name: group.name for group in self._groups for name in group.columns}
         names = tuple(dict.fromkeys(inside.get(name, name) for name in quasi))
         guide = sensitive[0] if sensitive else None
-        if target is not None:
-            guide = "target"
-            # The target travels as a column of its own and must not hide one of the table.
-            while guide in whole.names:
-                guide += "_"
-            whole = replace(whole, frame=pl.DataFrame([*whole.frame, target.alias(guide)]))
+        if targets:
+            # Targets travel as columns of their own and must not hide any of the table.
+            mark = ""
+            while any(name.startswith(f"target{mark}") for name in whole.names):
+                mark += "_"
+            added = [each.alias(f"target{mark}{at}") for at, each in enumerate(targets)]
+            guide = ",".join(each.name for each in added)
+            whole = replace(whole, frame=pl.DataFrame([*whole.frame, *added]))
         known = known_columns((*names, *sensitive), self.hierarchies, self.types)
         recipe = Recipe(
             quasi=names,
             sensitive=sensitive,
             # All other columns: a recipe refuses columns without a role.
-            plain=tuple(name for name in whole.names if name not in (*names, *sensitive)),
+            plain=tuple(name for name in whole.names if name not in (*names, *sensitive, self._person)),
+            person=self._person,
             models=learning_goal(self.k, self.l, self.models),
             trees={name: column.hierarchy for name, column in known.items() if column.hierarchy is not None},
             types={name: kind for name, kind in (self.types or {}).items() if name in known},
-            algorithm=TreeGuided(guide, self.grow, self.failing, self.split, self.gain, self.sweeps),  # type: ignore[arg-type]
+            algorithm=TreeGuided(
+                guide,
+                self.grow,  # type: ignore[arg-type]
+                self.failing,  # type: ignore[arg-type]
+                self.split,
+                self.gain,
+                self.sweeps,
+                self.guide,  # type: ignore[arg-type]
+                self.distance,  # type: ignore[arg-type]
+            ),
             # How many rows are deleted is a result here (deletion_ratio_), not a bound.
             suppress=1.0 if self.failing == "delete" else 0.0,
             render=self.render,  # type: ignore[arg-type]
@@ -232,15 +256,19 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel): 
         )
         return replace(whole, origin=Origin("polars")), recipe
 
-    def _choose_target(self, data: Any, y: ArrayLike | None, table: Table) -> pl.Series | None:
+    def _choose_targets(self, data: Any, y: ArrayLike | None, table: Table) -> list[pl.Series]:
         if self.estimator is not None:
-            return pl.Series("target", BlackBox(self.estimator).predict(data))
+            found = BlackBox(self.estimator).predict(data, several=True)
+            return [pl.Series(each) for each in found.reshape(len(found), -1).T]
         if y is not None:
-            values = read_labels(y)
-            check_consistent_length(table.frame, values)
-            return pl.Series("target", values.tolist() if values.dtype == object else values, strict=False)
+            columns = read_several_labels(y)
+            check_consistent_length(table.frame, *columns)
+            return [
+                pl.Series(values.tolist() if values.dtype == object else values, strict=False)
+                for values in columns
+            ]
         # A constant target gives a tree of one leaf: rows are only partitioned.
-        return None if self.sensitive else pl.Series("target", np.zeros(table.rows, np.int8))
+        return [] if self.sensitive else [pl.Series(np.zeros(table.rows, np.int8))]
 
     def _check_expanded(
         self, table: Table, class_of: NDArray[np.int64], quasi: tuple[str, ...], recipe: Recipe
@@ -250,7 +278,8 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel): 
             return
         kept = np.flatnonzero(class_of >= 0)
         frame = table.build_release(self._build_columns(table, class_of[kept]), kept, ())
-        found = verify_table(read_table(frame), quasi, recipe.sensitive, recipe.models)
+        person = read_people(read_table(frame), self._person)
+        found = verify_table(read_table(frame), quasi, recipe.sensitive, recipe.models, person=person)
         if not found.holds:
             raise GoalNotMet("the goal was not met by the one-hot columns, so nothing is released")
 
@@ -264,7 +293,6 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel): 
             size += "_"
         self.cells_ = pl.DataFrame({size: recoding.size, **texts})
         self.valid_rows_ = class_of >= 0
-        self.deletion_ratio_ = float(1 - self.valid_rows_.mean())
         self.report_ = replace(release.report, evidence=None)  # an estimator keeps no training rows
 
     def _build_columns(self, table: Table, class_of: NDArray[np.int64]) -> dict[str, pl.Series]:
@@ -282,7 +310,16 @@ class TreeAnonymizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel): 
         kept = np.flatnonzero(class_of >= 0)
         columns = self._build_columns(table, class_of[kept])
         rows = kept if kept.size < class_of.size else None
-        return rebuild_data(data, table, columns, rows, real=self.render == "representative")
+        released = rebuild_data(data, table, columns, rows, real=self.render == "representative")
+        return released if self._person is None else drop_column(released, table, self._person)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the columns that are released."""
+        names: NDArray[Any] = super().get_feature_names_out(input_features)
+        if self.person is None:
+            return names
+        at = self.person if isinstance(self.person, int) else list(names).index(self.person)
+        return np.delete(names, at)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from shoal.errors import InputError, RecipeError
+from shoal.learn.boosters import adapt_booster
+from shoal.learn.onnx_models import adapt_onnx
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BlackBox:
-    """A fitted estimator, an object with `predict` or `predict_proba`, or a function of rows."""
+    """A fitted estimator, an object with `predict` or `predict_proba`, or a function of rows.
+
+    Boosters of XGBoost and LightGBM, and models of ONNX, are asked in their own ways.
+    """
 
     model: Any
 
     def __post_init__(self) -> None:
+        # Frozen for everybody else: what is asked is known from here on.
+        object.__setattr__(self, "model", adapt_onnx(adapt_booster(self.model)))
         known = any(hasattr(self.model, name) for name in ("predict", "predict_proba"))
         if isinstance(self.model, type) or not (known or callable(self.model)):
             raise RecipeError(
@@ -32,21 +39,23 @@ class BlackBox:
         if isinstance(self.model, BaseEstimator):
             check_is_fitted(self.model)
 
-    def predict(self, data: Any) -> NDArray[Any]:
-        """One prediction for every row."""
+    def predict(self, data: Any, several: bool = False) -> NDArray[Any]:
+        """One prediction for every row; with ``several``, of each output if there are more."""
         if hasattr(self.model, "predict"):
             found = self.model.predict(data)
         elif hasattr(self.model, "predict_proba"):
             found = self.name_likeliest(self.model.predict_proba(data))
         else:
             found = self.model(data)
-        return _check_predictions(np.asarray(found), len(data))
+        return _check_predictions(np.asarray(found), _num_samples(data), several)
 
     def predict_probabilities(self, data: Any) -> NDArray[np.float64] | None:
         """[rows, classes] probabilities; None where the model has none, or none of this form."""
         if not hasattr(self.model, "predict_proba"):
             return None
-        found = np.asarray(self.model.predict_proba(data))
+        given = self.model.predict_proba(data)
+        # One array for each of several outputs, which need not have equally many classes.
+        found = np.empty(0) if isinstance(given, list) else np.asarray(given)
         return found.astype(np.float64) if found.ndim == 2 else None
 
     def name_likeliest(self, probabilities: Any) -> NDArray[Any]:
@@ -69,14 +78,15 @@ class BlackBox:
 class KeepsFittedModel(BaseEstimator):  # type: ignore[misc]
     """An estimator whose clones keep the fitted model that they were given."""
 
-    estimator: Any
+    kept_model: ClassVar[str] = "estimator"
+    """The parameter that has it."""
 
     def __sklearn_clone__(self) -> Any:
         # scikit-learn would clone the model too, and a clone is not fitted.
         bare = copy.copy(self)
-        bare.estimator = None
+        setattr(bare, self.kept_model, None)
         made = BaseEstimator.__sklearn_clone__(bare)
-        made.estimator = self.estimator
+        setattr(made, self.kept_model, getattr(self, self.kept_model))
         return made
 
 
@@ -93,9 +103,13 @@ def _name_of(model: Any) -> str:
     return f"the class {model.__name__}" if isinstance(model, type) else f"{model!r:.60}"
 
 
-def _check_predictions(found: NDArray[Any], rows: int) -> NDArray[Any]:
+def _check_predictions(found: NDArray[Any], rows: int, several: bool) -> NDArray[Any]:
     if found.ndim == 2 and found.shape[1] == 1:
         found = found[:, 0]
+    if several and found.ndim == 2 and found.shape[0] == rows and found.shape[1]:
+        if found.dtype.kind == "f" and not np.isfinite(found).all():
+            raise InputError("the estimator predicts values that are missing or infinite")
+        return _make_comparable(found)
     if found.ndim == 2 and found.shape[0] == rows:
         raise InputError(
             f"the estimator predicts {found.shape[1]} values for each row: one is needed. Give a function "

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import product
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from shoal.errors import RecipeError
+from shoal.errors import RecipeError, unknown
 from shoal.privacy import Model, model_text
 from shoal.support.sweep import find_pareto_front
+
+CHOOSE = "choose"
+"""Stands for `CANDIDATES`, of which each goal takes the one that the estimator loses least by."""
+_MIXED = "sweeps=4,guide=predictions,distance=effect"
+CANDIDATES = (
+    "auto",
+    "tree",
+    "tree(gain=64)",
+    "tree(guide=predictions)",
+    "tree(gain=4,guide=predictions)",
+    f"tree(gain=64,{_MIXED})",
+    f"tree(gain=256,{_MIXED})",
+)
+"""From what loses least detail to what follows the target most, with mixtures between them."""
+OVERLAP, TOO_DIVERSE = "a column is both quasi and sensitive", "l is above k"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +48,11 @@ class Configuration:
         """The l to ask for; every class has one value, so that 1 asks for nothing."""
         return None if self.l == 1 else self.l
 
+    @property
+    def key(self) -> str:
+        """What tells it from others, in a file."""
+        return json.dumps(self.to_row())
+
     def to_row(self) -> dict[str, Any]:
         """As plain values, for a table of results."""
         texts = [each if isinstance(each, str) else model_text(each) for each in self.models]
@@ -44,46 +66,110 @@ class Configuration:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class SplitResult:
+    """One configuration on one division of the rows."""
+
+    scores: Mapping[str, float] = field(default_factory=dict)
+    """The scores by name, the one that decides first."""
+    score_all: float | None = None
+    deletion: float = 0.0
+    ncp: float = 0.0
+    smallest: int = 0
+    distinct: int | None = None
+    classes: int = 0
+    scored_rows: int = 0
+    scored_smallest: int | None = None
+    scored_distinct: int | None = None
+    scored_holds: bool | None = None
+    seconds: float = 0.0
+    status: str = "done"
+    """``done``, ``infeasible`` or ``error``."""
+    reason: str = ""
+    """Why it is not done."""
+    note: str = ""
+    generalizations: Mapping[str, Any] | None = None
+    """What the minimizer does to each column."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, for a file."""
+        return asdict(self)
+
+
 @dataclass(slots=True)
 class ConfigurationOutcome:
     """What became of a configuration, split by split."""
 
-    scores: list[float] = field(default_factory=list)
-    deletion: list[float] = field(default_factory=list)
-    ncp: list[float] = field(default_factory=list)
-    smallest: list[int] = field(default_factory=list)
-    classes: list[int] = field(default_factory=list)
-    seconds: float = 0.0
-    reason: str = ""
-    """Why it cannot be; empty if it can."""
+    of_split: dict[int, SplitResult] = field(default_factory=dict)
+
+    @property
+    def splits(self) -> list[SplitResult]:
+        """What is done, in the order of the splits: sums must not depend on what was ready first."""
+        return [self.of_split[number] for number in sorted(self.of_split)]
+
+    @property
+    def failed(self) -> SplitResult | None:
+        """The first split that could not be; one is enough, for a goal that holds only sometimes is none."""
+        return next((each for each in self.splits if each.status != "done"), None)
 
     @property
     def mean_score(self) -> float:
         """Mean score; nothing is below everything."""
         # So a configuration without a score ranks last when halving.
-        return float(np.mean(self.scores)) if self.scores else -np.inf
+        if self.failed or not self.of_split:
+            return -np.inf
+        return _mean([next(iter(each.scores.values())) for each in self.splits])
 
-    def to_row(self, target: float | None) -> dict[str, Any]:
+    def to_row(self, target: float | None, names: Sequence[str], error_score: float) -> dict[str, Any]:
         """As plain values."""
-        # One infeasible split is enough: a goal that holds only for some splits is no result.
-        done = bool(self.scores) and not self.reason
-        mean = float(np.mean(self.scores)) if done else None
-        return {
-            "score": mean,
-            "score_std": float(np.std(self.scores)) if done else None,
-            "splits": len(self.scores),
-            "deletion_ratio": float(np.mean(self.deletion)) if done else None,
-            "ncp": float(np.mean(self.ncp)) if done else None,
-            "classes": float(np.mean(self.classes)) if done else None,
-            "smallest_class": min(self.smallest) if done else None,
-            "holds": done,
-            "target_met": None if target is None or mean is None else mean >= target,
-            "seconds": self.seconds,
-            "status": "done" if done else "infeasible" if self.reason else "not done",
-            "reason": self.reason,
+        failed, done = self.failed, self.splits
+        row = {
+            "splits": sum(each.status == "done" for each in done),
+            "seconds": sum(each.seconds for each in done),
+            "status": failed.status if failed else "done" if done else "not done",
+            "reason": failed.reason if failed else "",
+            "holds": bool(done) and failed is None,
+        }
+        if failed or not done:
+            given = failed is not None and failed.status == "error" and not np.isnan(error_score)
+            return row | ({"score": error_score} if given else {})
+        scores = {name: [each.scores[name] for each in done] for name in names}
+        main = scores[names[0]]
+        return row | {
+            "score": _mean(main),
+            "score_std": float(np.std(main)),
+            **{f"score_{name}": _mean(found) for name, found in scores.items() if len(names) > 1},
+            **{f"score_std_{name}": float(np.std(found)) for name, found in scores.items() if len(names) > 1},
+            "score_all": _mean_known([each.score_all for each in done]),
+            "deletion_ratio": _mean([each.deletion for each in done]),
+            "ncp": _mean([each.ncp for each in done]),
+            "classes": _mean([each.classes for each in done]),
+            "smallest_class": min(each.smallest for each in done),
+            "distinct": _least([each.distinct for each in done]),
+            "scored_rows": sum(each.scored_rows for each in done),
+            "scored_smallest_class": _least([each.scored_smallest for each in done]),
+            "scored_distinct": _least([each.scored_distinct for each in done]),
+            "scored_holds": None if done[0].scored_holds is None else all(each.scored_holds for each in done),
+            "target_met": None if target is None else _mean(main) >= target,
+            "note": next((each.note for each in done if each.note), ""),
         }
 
 
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values))
+
+
+def _mean_known(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return _mean(known) if known else None
+
+
+def _least(values: Sequence[int | None]) -> int | None:
+    return min((value for value in values if value is not None), default=None)
+
+
+GOAL = ["k", "l", "models", "quasi", "sensitive"]
+"""The columns of a table of results that say what is asked for."""
 SCHEMA: dict[str, Any] = {
     "k": pl.Int64,
     "l": pl.Int64,
@@ -93,18 +179,43 @@ SCHEMA: dict[str, Any] = {
     "sensitive": pl.String,
     "score": pl.Float64,
     "score_std": pl.Float64,
+    "score_all": pl.Float64,
     "splits": pl.Int64,
     "deletion_ratio": pl.Float64,
     "ncp": pl.Float64,
     "classes": pl.Float64,
     "smallest_class": pl.Int64,
+    "distinct": pl.Int64,
+    "scored_rows": pl.Int64,
+    "scored_smallest_class": pl.Int64,
+    "scored_distinct": pl.Int64,
+    "scored_holds": pl.Boolean,
     "holds": pl.Boolean,
     "target_met": pl.Boolean,
     "seconds": pl.Float64,
     "status": pl.String,
     "reason": pl.String,
+    "note": pl.String,
 }
 """The columns of a table of results."""
+
+
+def extend_schema(names: Sequence[str]) -> dict[str, Any]:
+    """The columns of a table of results with several scores."""
+    if len(names) == 1:
+        return SCHEMA
+    more = {f"{what}_{name}": pl.Float64 for name in names for what in ("score", "score_std")}
+    at = list(SCHEMA).index("score_all")
+    return dict([*list(SCHEMA.items())[:at], *more.items(), *list(SCHEMA.items())[at:]])
+
+
+@dataclass(frozen=True, slots=True)
+class SearchGrid:
+    """What is tried, and how many combinations are not."""
+
+    configurations: list[Configuration]
+    skipped: dict[str, int]
+    """By the reason."""
 
 
 def build_grid(
@@ -112,20 +223,37 @@ def build_grid(
     l: Any,  # noqa: E741
     models: Sequence[Any],
     algorithm: Any,
-    quasi: Sequence[tuple[str, ...]],
+    quasi: Sequence[tuple[str, ...] | None],
     sensitive: Sequence[tuple[str, ...]],
-) -> list[Configuration]:
-    """Every combination in which l is at most k and no column is both quasi and sensitive."""
-    every = product(as_tuple(k), as_tuple(l), models, as_tuple(algorithm), quasi, sensitive)
-    made = [
-        Configuration(size, diverse, tuple(more), how, tuple(n for n in known if n not in secret), secret)
-        for size, diverse, more, how, known, secret in every
-        if diverse is None or diverse <= size
-    ]
+    every: Sequence[str],
+) -> SearchGrid:
+    """Every combination in which l is at most k and no column is both quasi and sensitive.
+
+    Where quasi is None, it is every column but the sensitive ones.
+    """
+    made, skipped = [], Counter[str]()
+    for size, diverse, more, how, known, secret in product(
+        as_tuple(k), as_tuple(l), models, _list_algorithms(algorithm), quasi, sensitive
+    ):
+        names = tuple(n for n in every if n not in secret) if known is None else known
+        if diverse is not None and diverse > size:
+            skipped[TOO_DIVERSE] += 1
+        elif set(names) & set(secret):
+            skipped[OVERLAP] += 1
+        else:
+            made.append(Configuration(size, diverse, tuple(more), how, names, secret))
     if not made:
-        raise RecipeError("there is nothing to search: every l is above every k")
-    # Lists of columns that differ only in a sensitive one are equal once it is left out.
-    return list(dict.fromkeys(made))
+        why = "every l is above every k"
+        if skipped[OVERLAP]:
+            why = "in every combination a column is both quasi and sensitive, or l is above k"
+        raise RecipeError(f"there is nothing to search: {why}")
+    return SearchGrid(list(dict.fromkeys(made)), dict(skipped))
+
+
+def _list_algorithms(algorithm: Any) -> list[str]:
+    """The algorithms to try, with the candidates in place of the word that stands for them."""
+    named = ([each] if each != CHOOSE else CANDIDATES for each in as_tuple(algorithm))
+    return [each for several in named for each in several]
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
@@ -148,3 +276,42 @@ def select_pareto_front(results: pl.DataFrame) -> pl.DataFrame:
         pl.col("score"),
     ).to_numpy()
     return done.filter(pl.Series(find_pareto_front(better)))
+
+
+def choose_best(results: pl.DataFrame, target: float | None) -> dict[str, Any]:
+    """Of those that meet a target the strictest in k, then l; without one the best score."""
+    done, order = results.filter(pl.col("status") == "done"), ["score", "k", "l"]
+    if target is not None:
+        done, order = done.filter(pl.col("target_met")), ["k", "l", "score"]
+    ordered = done.sort(order, descending=True, nulls_last=True, maintain_order=True)
+    return next(ordered.iter_rows(named=True), {})
+
+
+def choose_algorithms(results: pl.DataFrame) -> pl.DataFrame:
+    """Of every goal the algorithm with the best score; of equal ones the one that loses less detail."""
+    done = results.filter(pl.col("status") == "done")
+    ordered = done.sort(["score", "ncp"], descending=[True, False], nulls_last=True, maintain_order=True)
+    return ordered.unique(GOAL, keep="first", maintain_order=True).sort(GOAL, maintain_order=True)
+
+
+def select_results(
+    results: pl.DataFrame,
+    *,
+    min_score: float | None = None,
+    max_deletion: float | None = None,
+    deleted_only: bool = False,
+    sort: str | None = None,
+    descending: bool = True,
+) -> pl.DataFrame:
+    """Results filtered by score and deletion ratio, sorted by any column; those without a figure go."""
+    if sort is not None and sort not in results.columns:
+        raise RecipeError(unknown("column of the results", sort, results.columns))
+    if min_score is not None:
+        results = results.filter(pl.col("score") >= min_score)
+    if max_deletion is not None:
+        results = results.filter(pl.col("deletion_ratio") <= max_deletion)
+    if deleted_only:
+        results = results.filter(pl.col("deletion_ratio") > 0)
+    if sort is None:
+        return results
+    return results.sort(sort, descending=descending, nulls_last=True, maintain_order=True)

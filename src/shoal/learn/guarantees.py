@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import warnings
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
+from sklearn.metrics import get_scorer, get_scorer_names
 
-from shoal.errors import RecipeError
+from shoal.errors import RecipeError, unknown
+
+Metric: TypeAlias = Callable[[NDArray[Any], NDArray[Any]], float]
+"""A score of predictions after, with those before as the truth; 1 if they agree."""
 
 _SHARE = 3  # one row in so many is a guard, where that is enough
 _MOST_SHARE = 2  # and where it is not, one in so many at most
 _LEAST = 50  # rows below which a bootstrap says too little
 _DRAWS = 2000  # samples of a bootstrap
 _CHANCE = 0.9  # how likely a candidate should pass the test, by what is known before
+_ROUNDING = 1e-9  # by which a score of 1 may be off
 _MOST_ROWS = 1 << 40  # more rows than anybody has
 
 
@@ -110,17 +117,23 @@ def find_least_rows(misses: int, target: float, confidence: float) -> int:
 
 
 def judge_candidate(
-    before: NDArray[Any], after: NDArray[Any], numeric: bool, target: float, confidence: float, seed: int
+    before: NDArray[Any],
+    after: NDArray[Any],
+    numeric: bool,
+    target: float,
+    confidence: float,
+    seed: int,
+    metric: Metric | None = None,
 ) -> Guarantee:
     """Test once whether predictions on generalised guard rows agree well enough with those before."""
-    score, rows = measure_agreement(before, after, numeric), before.size
-    if numeric:
-        bound = bound_by_bootstrap(before, after, confidence, seed)
+    score, rows = measure_agreement(before, after, numeric, metric), len(before)
+    if numeric or metric is not None:
+        bound = bound_by_bootstrap(before, after, confidence, seed, numeric, metric)
         claimed = bound >= target
         # The distance of the bound shrinks with the root of the number of rows.
         needed = int(np.ceil(rows * ((score - bound) / (score - target)) ** 2)) if score > target else None
     else:
-        misses = int(np.count_nonzero(before != after))
+        misses = int(np.count_nonzero(~_agree(before, after)))
         bound = bound_agreement(misses, rows, confidence)
         claimed = shows_target(misses, rows, target, confidence)
         needed = _find_rows_at_rate(misses / rows, target, confidence)
@@ -137,25 +150,82 @@ def bound_agreement(misses: int, rows: int, confidence: float) -> float:
     return float(special.betaincinv(rows - misses, misses + 1, 1 - confidence))
 
 
-def bound_by_bootstrap(before: NDArray[Any], after: NDArray[Any], confidence: float, seed: int) -> float:
-    """One-sided bound of R² from samples of the rows, drawn with replacement."""
+def bound_by_bootstrap(
+    before: NDArray[Any],
+    after: NDArray[Any],
+    confidence: float,
+    seed: int,
+    numeric: bool = True,
+    metric: Metric | None = None,
+) -> float:
+    """One-sided bound of R² or another score from samples of the rows, drawn with replacement."""
     rng = np.random.default_rng(seed)
-    found = np.empty(_DRAWS)
-    for draw in range(_DRAWS):
-        rows = rng.integers(before.size, size=before.size)
-        found[draw] = measure_agreement(before[rows], after[rows], True)
-    return float(np.sort(found, kind="stable")[int((1 - confidence) * _DRAWS)])
+    found = np.empty(_DRAWS if metric is None else _DRAWS // 4)
+    for draw in range(found.size):
+        rows = rng.integers(len(before), size=len(before))
+        found[draw] = measure_agreement(before[rows], after[rows], numeric, metric)
+    return float(np.sort(found, kind="stable")[int((1 - confidence) * found.size)])
 
 
-def measure_agreement(before: NDArray[Any], after: NDArray[Any], numeric: bool) -> float:
-    """Accuracy or R², with what was predicted before as the truth."""
+def measure_agreement(
+    before: NDArray[Any], after: NDArray[Any], numeric: bool, metric: Metric | None = None
+) -> float:
+    """Accuracy or R², or what a metric says, with what was predicted before as the truth.
+
+    Of several outputs accuracy counts rows in which all agree, and R² is their mean.
+    """
+    if metric is not None:
+        return _ask_metric(metric, before, after)
     if not numeric:
-        return float(np.mean(before == after))
-    before, after = before.astype(np.float64), after.astype(np.float64)
-    spread = float(((before - before.mean()) ** 2).sum())
-    missed = float(((before - after) ** 2).sum())
+        return float(np.mean(_agree(before, after)))
+    before, after = (np.asarray(each, np.float64).reshape(len(each), -1) for each in (before, after))
+    spread = ((before - before.mean(axis=0)) ** 2).sum(axis=0)
+    missed = ((before - after) ** 2).sum(axis=0)
     # R² is not defined for constant predictions: then they agree or they do not.
-    return 1 - missed / spread if spread else float(missed == 0)
+    return float(np.mean([1 - m / s if s else float(m == 0) for m, s in zip(missed, spread, strict=True)]))
+
+
+def _agree(before: NDArray[Any], after: NDArray[Any]) -> NDArray[np.bool_]:
+    """[rows] whether predictions agree, of several outputs all of them."""
+    same = np.asarray(before == after)
+    return np.asarray(same if same.ndim == 1 else same.all(axis=1), np.bool_)
+
+
+def _ask_metric(metric: Metric, before: NDArray[Any], after: NDArray[Any]) -> float:
+    with warnings.catch_warnings():  # of classes that are not in a sample
+        warnings.simplefilter("ignore")
+        found = float(metric(before, after))
+    # What is not defined shows nothing.
+    return found if np.isfinite(found) else -np.inf
+
+
+def read_metric(scoring: Any) -> Metric | None:
+    """A function of predictions before and after, given as one or by the name of a score; None for none."""
+    if scoring is None or scoring in ("accuracy", "r2"):
+        return None
+    if callable(scoring):
+        return cast("Metric", scoring)
+    if not isinstance(scoring, str) or scoring not in get_scorer_names():
+        raise RecipeError(unknown("score", str(scoring), get_scorer_names()))
+    scorer = get_scorer(scoring)
+    if getattr(scorer, "_response_method", "predict") != "predict":
+        raise RecipeError(f"the score {scoring} needs probabilities, and here predictions are compared")
+    return lambda before, after: scorer._sign * scorer._score_func(before, after, **scorer._kwargs)
+
+
+def check_metric(metric: Metric | None, before: NDArray[Any]) -> None:
+    """Refuse a metric that is not 1 where predictions agree: then a target would mean something else."""
+    if metric is None:
+        return
+    try:
+        found = _ask_metric(metric, before, before)
+    except Exception as error:
+        raise RecipeError(f"scoring failed on the predictions: {type(error).__name__}: {error}") from error
+    if abs(found - 1) > _ROUNDING:
+        raise RecipeError(
+            f"scoring must be 1 where predictions agree, and is {found:g}: take one such as f1_macro, "
+            "balanced_accuracy or explained_variance"
+        )
 
 
 def check_confidence(confidence: float | None) -> None:

@@ -22,9 +22,11 @@ from shoal.learn.guarantees import (
     Guarantee,
     GuardPlan,
     check_confidence,
+    check_metric,
     judge_candidate,
     measure_agreement,
     plan_guard,
+    read_metric,
 )
 from shoal.learn.pictures import draw_needed
 from shoal.learn.sklearn_io import (
@@ -68,12 +70,20 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         what it is, predictions that are floats are numbers and others are classes.
     target_score : float
         Agreement to keep, relative to the estimator's own predictions: accuracy for classes, R² for numbers.
+        Of several outputs all must agree in a row, or their mean R² counts.
+    scoring : str or callable, optional
+        Another measure of agreement: the name of a score that compares predictions (``"f1_macro"``), or a
+        function of the predictions before and after. It must be 1 where these agree, and is bounded by a
+        bootstrap, which is approximate.
     confidence : float or None
         How sure the claim is to be that unseen rows keep the target. It bounds accuracy by Clopper and
         Pearson, and R² by a bootstrap, which is approximate. With None nothing is tested or claimed, and the
         target is one for the rows at hand.
     keep : list of columns
         Columns to leave alone.
+    costs : mapping
+        What it costs to collect a column, relative to others; 1 where not said. The search gives up dear
+        columns first. A column that costs 0 stays as it is. One-hot columns cost what their first one does.
     one_hot, hierarchies, types
         As in `TreeAnonymizer`. Values with a hierarchy are merged to its nodes.
     retrain : bool
@@ -110,7 +120,9 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         target_score: float = 0.98,
         *,
         confidence: float | None = 0.95,
+        scoring: Any = None,
         keep: Columns = (),
+        costs: Mapping[str | int, float] | None = None,
         one_hot: Sequence[Columns] | None = None,
         hierarchies: Any = None,
         types: Mapping[str, ColumnType] | None = None,
@@ -120,7 +132,9 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         self.estimator = estimator
         self.target_score = target_score
         self.confidence = confidence
+        self.scoring = scoring
         self.keep = keep
+        self.costs = costs
         self.one_hot = one_hot
         self.hierarchies = hierarchies
         self.types = types
@@ -137,7 +151,10 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         if self.one_hot is not None:
             one_hot_groups(table, (), self.one_hot)  # wrong ones are refused, whichever rows show it
         rows = _GivenRows.from_data(X, table, BlackBox(self.estimator))
-        plan = plan_guard(table.rows, self.target_score, self.confidence, rows.numeric)
+        self._metric = read_metric(self.scoring)
+        check_metric(self._metric, rows.before)
+        by_bootstrap = rows.numeric or self._metric is not None
+        plan = plan_guard(table.rows, self.target_score, self.confidence, by_bootstrap)
         order = np.random.default_rng(self.random_state_).permutation(table.rows)
         guard, rest = rows.take(order[: plan.rows]), order[plan.rows :]
         stopping = min(rest.size // _STOP, _MOST)
@@ -167,12 +184,26 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         known = known_columns(names, self.hierarchies, self.types)
         return [encode_column(whole.column(name), known[name]) for name in names]
 
+    def _read_costs(self, table: Table, columns: Sequence[EncodedColumn]) -> NDArray[np.float64]:
+        """[columns] what each costs; a one-hot group what its first column does."""
+        named = dict(
+            zip(
+                column_names(table, "costs", list(self.costs or ())), (self.costs or {}).values(), strict=True
+            )
+        )
+        for name, cost in named.items():
+            if not 0 <= cost < np.inf:
+                raise RecipeError(f"costs: '{name}' must cost 0 or more, not {cost}")
+        first = {group.name: group.columns[0] for group in self._groups}
+        names = [column.domain.name for column in columns]
+        return np.array([named.get(first.get(name, name), 1.0) for name in names], np.float64)
+
     def _find_generalization(
         self, search: _GivenRows, stop: _GivenRows, columns: Sequence[EncodedColumn], aim: float
     ) -> list[GeneralizedColumn]:
         """Of all states on the way, the coarsest that keeps the aim on rows which placed no cell."""
         path = _MinimizationSearch(self, search, columns).find_path(self.target_score, aim)
-        if self.confidence is None and not stop.numeric:
+        if self.confidence is None and not stop.numeric and self._metric is None:
             # To the nearest row: of few rows a target of 0.98 could only be met by all.
             aim -= 1 / (stop.size + 1)
         # The first state changes nothing and always holds, so there is an answer.
@@ -190,7 +221,13 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
             return plan.refuse_claim(self.target_score, self.confidence)
         after = self._predict_coarse(guard, publish_state(state))
         return judge_candidate(
-            guard.before, after, guard.numeric, self.target_score, self.confidence, self.random_state_
+            guard.before,
+            after,
+            guard.numeric,
+            self.target_score,
+            self.confidence,
+            self.random_state_,
+            self._metric,
         )
 
     def _set_fitted_attributes(self, state: list[GeneralizedColumn]) -> None:
@@ -204,14 +241,15 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         self.column_ncp_ = dict(zip(self.generalizations_, losses, strict=True))
 
     def _measure_state(self, rows: _GivenRows, state: list[GeneralizedColumn]) -> float:
-        return measure_agreement(rows.before, self._predict_coarse(rows, publish_state(state)), rows.numeric)
+        after = self._predict_coarse(rows, publish_state(state))
+        return measure_agreement(rows.before, after, rows.numeric, self._metric)
 
     def _predict_coarse(self, rows: _GivenRows, published: Sequence[Published]) -> NDArray[Any]:
         """What the estimator predicts for rows once they are generalised."""
         columns = self._replace_columns(rows.table, published)
         if not columns:
             return rows.before
-        return rows.box.predict(rebuild_data(rows.data, rows.table, columns, None))
+        return rows.box.predict(rebuild_data(rows.data, rows.table, columns, None), several=True)
 
     def transform(self, X: Any) -> Any:  # noqa: N803
         """The rows as coarse as they may be."""
@@ -222,8 +260,8 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
     def agreement(self, X: Any) -> float:  # noqa: N803
         """How far predictions on rows as coarse as they may be agree with those on the rows as they are."""
         box = BlackBox(self.estimator)
-        before, after = (box.predict(rows) for rows in (X, self.transform(X)))
-        return measure_agreement(before, after, box.predicts_numbers(before))
+        before, after = (box.predict(rows, several=True) for rows in (X, self.transform(X)))
+        return measure_agreement(before, after, box.predicts_numbers(before), self._metric)
 
     def describe(self) -> str:
         """What a caller still has to collect, column by column."""
@@ -296,11 +334,11 @@ class _GivenRows:
 
     @property
     def size(self) -> int:
-        return self.before.size
+        return len(self.before)
 
     @classmethod
     def from_data(cls, data: Any, table: Table, box: BlackBox) -> _GivenRows:
-        before = box.predict(data)
+        before = box.predict(data, several=True)
         return cls(data, table, before, box, box.predicts_numbers(before))
 
     def take(self, rows: Ints) -> _GivenRows:
@@ -325,13 +363,9 @@ class _MinimizationSearch:
     def __init__(self, owner: Minimizer, rows: _GivenRows, columns: Sequence[EncodedColumn]) -> None:
         self.owner, self.data, self.table = owner, rows.data, rows.table
         self.columns, self.box = columns, rows.box
+        self.costs = owner._read_costs(rows.table, columns)
         self.before, self.numeric = rows.before, rows.numeric
-        # Numbers, or numbers of classes: where first cells are cut, and the order of categories.
-        self.guide = (
-            self.before.astype(np.float64)
-            if self.numeric
-            else np.unique(self.before, return_inverse=True)[1].astype(np.int64)
-        )
+        self.guide = _build_guide(self.before, self.numeric)
         rest = np.arange(min(rows.size, _MOST))
         # Every row is judged by values that were taken from the other half.
         self.halves = np.array_split(rest, 2)
@@ -348,7 +382,9 @@ class _MinimizationSearch:
         aim = max(aim, target + _MARGIN * (1 - target))
         while steps := list(self._list_steps(state)):
             scores, losses = self._score_steps(state, steps)
-            saved = np.array([after.compute_ncp() - state[j].compute_ncp() for j, after in steps])
+            saved = np.array(
+                [self.costs[j] * (after.compute_ncp() - state[j].compute_ncp()) for j, after in steps]
+            )
             # Every step gives up detail, so that the search ends.
             allowed = (scores >= aim) & (saved > 0)
             if not allowed.any():
@@ -385,7 +421,7 @@ class _MinimizationSearch:
         many = np.tile(self.judged, len(steps))
         after, sure = self._ask_model(rebuild_data(self.data, self.table, columns, many))
         same = [
-            measure_agreement(self.predicted, part, self.numeric)
+            measure_agreement(self.predicted, part, self.numeric, self.owner._metric)
             for part in np.array_split(after, len(steps))
         ]
         moved = [float(np.abs(part - self.sure).mean()) for part in np.array_split(sure, len(steps))]
@@ -395,7 +431,9 @@ class _MinimizationSearch:
     def _has_matching_probabilities(self, judged: Any) -> bool:
         """Whether the likeliest class is what the model predicts, so that one call tells both."""
         found = self.box.predict_probabilities(judged)
-        return found is not None and np.array_equal(self.box.name_likeliest(found), self.before[self.judged])
+        if found is None or self.before.ndim > 1:
+            return False
+        return np.array_equal(self.box.name_likeliest(found), self.before[self.judged])
 
     def _ask_model(self, data: Any) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """[rows] what is predicted, and [rows, classes] how sure the model is, where it says so."""
@@ -403,11 +441,14 @@ class _MinimizationSearch:
             sure = self.box.predict_probabilities(data)
             assert sure is not None
             return self.box.name_likeliest(sure), sure
-        after = self.box.predict(data)
+        after = self.box.predict(data, several=True)
+        outputs = after.reshape(len(after), -1).T
         if self.numeric:
-            return after, after.astype(np.float64)[:, None]
-        # Certain of one class, in the shape of probabilities.
-        return after, np.asarray(after[:, None] == np.unique(self.before), np.float64)
+            return after, after.astype(np.float64).reshape(len(after), -1)
+        # Certain of one class of each output, in the shape of probabilities.
+        known = self.before.reshape(len(self.before), -1).T
+        certain = [each[:, None] == np.unique(old) for each, old in zip(outputs, known, strict=True)]
+        return after, np.hstack(certain).astype(np.float64)
 
     def _replace_judged_values(self, column: GeneralizedColumn) -> dict[str, pl.Series]:
         """A column of the rows that are judged, with values taken from the other half of the rows."""
@@ -417,6 +458,21 @@ class _MinimizationSearch:
         ]
         after = column.column.domain.values.gather(np.concatenate(code))
         return self.owner._expand_column(self.table, column.name, after)
+
+
+def _build_guide(before: NDArray[Any], numeric: bool) -> NDArray[Any]:
+    """Numbers, or numbers of classes: where first cells are cut, and the order of categories."""
+    if not numeric:
+        # Of several outputs each combination is a class.
+        return np.unique(before, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    numbers = before.astype(np.float64).reshape(len(before), -1)
+    if numbers.shape[1] == 1:
+        return numbers[:, 0]
+    spread = numbers.std(axis=0)
+    scaled = (numbers - numbers.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    # The direction in which several outputs differ most.
+    direction = np.linalg.svd(scaled, full_matrices=False)[2][0]
+    return np.asarray(scaled @ direction, np.float64)
 
 
 def _list_coarser_cells(column: GeneralizedColumn, guide: NDArray[Any]) -> Iterator[Ints]:

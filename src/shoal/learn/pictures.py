@@ -1,16 +1,12 @@
-"""What learning shows: pictures, and results on a terminal."""
+"""Pictures of what learning finds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import polars as pl
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from shoal.report.pictures import Line, Picture, draw_bars, draw_lines, format_cell
+from shoal.report.pictures import Line, Picture, draw_bars, draw_lines
 
 
 def draw_needed(lost: Mapping[str, float]) -> Picture:
@@ -47,30 +43,3 @@ def _by_goal(done: pl.DataFrame) -> Iterator[Line]:
         name = ", ".join(f"{key} {line[key][0]}" for key in varying) or "score"
         points = [(float(k), score) for k, score in line.select("k", "score").iter_rows()]
         yield Line(name, points, spread=line["score_std"].fill_null(0.0).to_list())
-
-
-def show_results(
-    console: Console,
-    results: pl.DataFrame,
-    score: str,
-    raw: float | None,
-    baseline: float | None,
-    best: Mapping[str, Any],
-) -> None:
-    """Results on a terminal: a line for every configuration, and the one to take."""
-    # A column that is the same in all lines only takes width; k and l are always shown.
-    same = [key for key in ("models", "algorithm", "quasi", "sensitive") if results[key].n_unique() == 1]
-    keys = [key for key in ("k", "l", "models", "algorithm", "quasi", "sensitive") if key not in same]
-    figures = ["score", "score_std", "deletion_ratio", "ncp", "seconds"]
-    table = Table(*keys, score, "spread", "deleted", "ncp", "seconds", "", box=None, pad_edge=False)
-    for row in results.iter_rows(named=True):
-        mark = row["reason"] if row["reason"] else "" if row["status"] == "done" else row["status"]
-        style = "bold" if best and all(row[key] == best[key] for key in keys) else ""
-        table.add_row(*(Text(format_cell(row[key])) for key in (*keys, *figures)), Text(mark), style=style)
-    console.print(table)
-    if raw is not None and baseline is not None:
-        console.print(f"raw rows {raw:.4f}, commonest class or mean {baseline:.4f} ({score})")
-    if best:
-        console.print(f"take k = {best['k']}" + (f", l = {best['l']}" if best["l"] else ""))
-    else:
-        console.print("no configuration is feasible and meets the target")

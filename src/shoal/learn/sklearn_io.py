@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from shoal.codespace.encoding import EncodedColumn, encode_column
@@ -75,6 +76,28 @@ def read_labels(labels: Any) -> NDArray[Any]:
     if values.ndim == 2 and values.shape[1] > 1:
         raise InputError(f"y has {values.shape[1]} columns, and one target is predicted: give one of them")
     return np.asarray(column_or_1d(values, warn=True))
+
+
+def read_several_labels(labels: Any) -> list[NDArray[Any]]:
+    """The targets, each as one value for each row; one, unless there are several columns."""
+    values = np.asarray(labels)
+    if values.ndim != 2 or values.shape[1] < 2:
+        return [read_labels(labels)]
+    if has_names(labels):  # columns may differ in their types
+        return [np.asarray(labels[name]) for name in labels.columns]
+    return [values[:, at] for at in range(values.shape[1])]
+
+
+class LabelError(InputError, ValueError):
+    """Labels that no estimator can be trained or scored by; scikit-learn's users expect a ValueError."""
+
+
+def check_labels(labels: NDArray[Any], kind: str | None) -> None:
+    """Refuse labels that are missing, and numbers for a classifier that tells classes apart."""
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise LabelError("y has missing or infinite values: leave these rows out")
+    if kind == "classifier" and type_of_target(labels).startswith("continuous"):
+        raise LabelError("y is continuous, and the estimator is a classifier: give classes, or a regressor")
 
 
 def convert_types(table: Table, types: Mapping[str, ColumnType], na: Sequence[str] = ()) -> pl.DataFrame:
@@ -144,6 +167,29 @@ def take_rows(data: Any, rows: NDArray[np.int64]) -> Any:
     if hasattr(data, "column_names"):
         return data.take(rows)
     return data[rows] if isinstance(data, pl.DataFrame) else np.asarray(data)[rows]
+
+
+def drop_column(data: Any, table: Table, name: str) -> Any:
+    """The data without a column, as the kind of thing that it is."""
+    at = table.names.index(name)
+    if hasattr(data, "iloc"):
+        return data.drop(columns=data.columns[at])
+    if hasattr(data, "column_names"):
+        return data.remove_column(at)
+    return data.drop(name) if isinstance(data, pl.DataFrame) else np.delete(np.asarray(data), at, axis=1)
+
+
+def find_person(table: Table, person: str | int | None) -> str | None:
+    """The name of the column that says whose row it is, given by name or position."""
+    return None if person is None else _resolve_name(table, "person", person)
+
+
+def measure_deletion(kept: NDArray[np.bool_], person: NDArray[np.int64] | None) -> float:
+    """Share of rows that are not kept; of people none of whose rows is, where people are counted."""
+    if person is None:
+        return float(1 - kept.mean())
+    everybody = np.unique(person).size
+    return 1 - np.unique(person[kept]).size / everybody
 
 
 def column_names(table: Table, role: str, columns: Columns | None) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from shoal.privacy.fitting import PopulationFit, bound_presence, fitting_pairs
 from shoal.privacy.groups import GROUPS, GroupAnonymity
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.k_map import KMap
+from shoal.privacy.k_of_any import KOfAny
 from shoal.privacy.measures import ColumnMeasures, Measures, measure_classes
 from shoal.privacy.population import (
     Population,
@@ -27,6 +28,7 @@ from shoal.privacy.population import (
     population_of,
     read_population,
 )
+from shoal.privacy.population_uniqueness import PopulationUniqueness
 from shoal.privacy.recursive_cl import RecursiveCL
 from shoal.privacy.risk import AverageRisk, MaxRisk, Uniqueness
 from shoal.privacy.safepub import SafePub, sampling_rate
@@ -56,12 +58,14 @@ __all__ = [
     "EntropyL",
     "KAnonymity",
     "KMap",
+    "KOfAny",
     "MaxRisk",
     "Measures",
     "Model",
     "PSensitive",
     "Population",
     "PopulationFit",
+    "PopulationUniqueness",
     "RecursiveCL",
     "SafePub",
     "SensitiveCounts",
@@ -81,6 +85,7 @@ __all__ = [
     "number_distinct_values",
     "parse_model",
     "population_of",
+    "read_models",
     "read_population",
     "sampling_rate",
 ]
@@ -88,6 +93,7 @@ __all__ = [
 # The names by which recipes and the command line know the models; plugins add to them.
 _BUILT_IN = {
     "k": KAnonymity,
+    "k-of-any": KOfAny,
     "alpha-k": AlphaK,
     "distinct-l": DistinctL,
     "entropy-l": EntropyL,
@@ -102,6 +108,7 @@ _BUILT_IN = {
     "max-risk": MaxRisk,
     "average-risk": AverageRisk,
     "uniqueness": Uniqueness,
+    "population-uniqueness": PopulationUniqueness,
     "safepub": SafePub,
 }
 MODELS = ExtensionTable("privacy model", "shoal.models", Model, ("holds", "achieved"), _BUILT_IN)
@@ -111,6 +118,23 @@ def parse_model(text: str) -> Model:
     """Read a model from ``name(parameter=value, ...)``."""
     name, parameters = parse_call(text)
     model: Model = build_entry("privacy model", MODELS, name, parameters)
+    return model
+
+
+def read_models(given: Any) -> tuple[Model, ...]:
+    """The models of a goal, each given as one or as text."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise RecipeError(f"models is a list of models or of texts such as 'k(k=5)', not {given!r}")
+    return tuple(_read_model(each) for each in given)
+
+
+def _read_model(given: Any) -> Model:
+    if isinstance(given, str):
+        return parse_model(given)
+    if isinstance(given, type) or Model not in type(given).__mro__:
+        raise RecipeError(f"a model is one such as KAnonymity(5), or a text such as 'k(k=5)', not {given!r}")
+    model_name(given)  # for its error: a class without a name could not be written into a recipe
+    model: Model = given
     return model
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil, floor
-from typing import ClassVar, Protocol, TypeAlias
+from typing import ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,13 @@ from shoal.support.arithmetic import first_digit
 
 Achieved: TypeAlias = float | dict[str, float]
 """The parameter that a table reaches; by name where a model has several."""
+
+
+class KnownColumns(NamedTuple):
+    """Columns that somebody may know of a person, and how many rows have to be equal in them."""
+
+    names: tuple[str, ...]
+    k: int
 
 
 class Model(Protocol):
@@ -33,9 +41,21 @@ class Model(Protocol):
     lasting: ClassVar[bool] = False
     """Whether a class that satisfies it still does with further rows, whatever they are: so that rows which
     have to be suppressed have to be on every lower level, too."""
+    compares_people: ClassVar[bool] = False
+    """Whether it compares how many people a class has with another number of people."""
     known_to_search: ClassVar[bool] = True
     """Whether `least_size` and `rule` say all that it demands of a class. Where they do not, a search that
     works with rules knows only a part of it, and classes that do not satisfy it are merged afterwards."""
+
+    @property
+    def is_about_some_columns(self) -> bool:
+        """Whether it asks for rows that are equal in some of the quasi-identifiers only."""
+        return False
+
+    @property
+    def known_columns(self) -> tuple[str, ...]:
+        """The columns that it names, where it names some."""
+        return ()
 
     @property
     def monotone(self) -> bool:
@@ -65,6 +85,10 @@ class Model(Protocol):
 
     def rule(self, whole: Counts) -> Rule | None:
         """What the search demands of the sensitive values in a class, given the whole table as one class."""
+        return None
+
+    def list_column_sets(self, quasi: Sequence[str]) -> list[KnownColumns] | None:
+        """What it demands, if that is only that rows are equal in some columns; None if it is more."""
         return None
 
     def within_reach(self, whole: Counts) -> str | None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.privacy.fitting import PopulationFit
+
+if TYPE_CHECKING:
+    from shoal.privacy.equal_cells import EqualCells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +101,11 @@ class Counts:
     """[classes] number of rows, where ``size`` counts people."""
     groups: NDArray[np.integer] | None = None
     """[classes] number of groups of people, where these are counted, see `shoal.privacy.groups`."""
+    suppressed: int | None = None
+    """The class whose quasi-identifiers are all suppressed, if several of its rows and others are there."""
+
+    equal: EqualCells | None = None
+    """What is written in the classes, where a model asks how many rows are equal in some columns."""
 
     @property
     def classes(self) -> int:
@@ -119,9 +128,20 @@ class Counts:
         return int(self.size.sum())
 
     @property
+    def shown(self) -> NDArray[np.bool_]:
+        """[classes] those that averages are taken over: rows without any value would only lower them."""
+        return np.asarray(np.arange(self.classes) != (-1 if self.suppressed is None else self.suppressed))
+
+    @property
     def unit(self) -> str:
         """What is counted, for messages."""
         return "people" if self.counts_people else "rows"
+
+    def describe_number(self, number: int) -> str:
+        """A number of what is counted, for messages."""
+        if number == 1:
+            return "one person" if self.counts_people else "one row"
+        return f"{number:,} {self.unit}"
 
     def sum_values(self, name: str | None) -> NDArray[np.integer]:
         """[classes] what the counts of a sensitive column add up to: people can have several values."""

@@ -45,6 +45,7 @@ class DeltaPresence(Model):
     """The table of everybody: a path, or in Python also a frame."""
 
     by_class: ClassVar[bool] = False
+    compares_people: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -76,11 +77,11 @@ class DeltaPresence(Model):
         """Some group has at least the presence of all, and some at most."""
         people = whole.population_fit().population
         # The presence of all is a mean over groups, so both bounds must include it.
-        share = whole.rows / people
+        share = whole.members / people
         if self.low <= share <= self.high:
             return None
         name, bound = ("low", self.low) if share < self.low else ("high", self.high)
         return (
-            f"{name} = {bound:g}, but the table's {whole.rows} rows are {share:.4g} of the population's "
-            f"{people}; take bounds around {share:.4g}, or another population"
+            f"{name} = {bound:g}, but the table's {whole.members} {whole.unit} are {share:.4g} of the "
+            f"population's {people}; take bounds around {share:.4g}, or another population"
         )

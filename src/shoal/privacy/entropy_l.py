@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, isfinite
+from decimal import Decimal, localcontext
+from itertools import combinations
+from itertools import count as count_up
+from math import ceil, gcd, isfinite
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +20,8 @@ from shoal.privacy.base import Model, at_most
 from shoal.privacy.counts import Counts
 from shoal.support.arithmetic import exp, log
 from shoal.support.parameters import check_fields
+
+_NEAR = 1e-9  # a relative distance far beyond what rounding does to the entropy
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +82,56 @@ class EntropyL(Model):
 
 
 def effective_values(counts: Counts, column: str | None) -> NDArray[np.float64]:
-    """How many equally frequent values would have the entropy of each class."""
+    """How many equally frequent values would have the entropy of each class.
+
+    Rounding moves no class across a whole number: near these the entropy is compared exactly.
+    """
     values = counts.sensitive_column(column)
     # The entropy is log n less the mean of log c over the rows; one logarithm per entry.
     weighed = np.bincount(values.class_of, values.count * log(values.count), counts.classes)
     size = counts.sum_values(column)
     effective: NDArray[np.float64] = exp(log(size) - weighed / size)
-    nearest = np.rint(effective)
-    # l equally frequent values have exactly l; logarithms give that only up to rounding.
-    return np.where(np.abs(effective - nearest) < 1e-9 * nearest, nearest, effective)
+    distinct = values.count_distinct(counts.classes)
+    even = values.count_commonest(counts.classes) * distinct == size
+    effective = np.where(even, distinct, effective)
+    border = np.rint(effective)
+    near = np.flatnonzero(~even & (np.abs(effective - border) < _NEAR * border))
+    for place in near.tolist():
+        sign = compare_entropy(values.count[values.class_of == place].tolist(), int(border[place]))
+        effective[place] = np.nextafter(border[place], border[place] + sign)
+    return effective
+
+
+def compare_entropy(counts: Sequence[int], l: int) -> int:  # noqa: E741
+    """The sign of the entropy of some counts less log l, without any rounding.
+
+    With n the sum of the counts c, that is the sign of log(n^n / (l^n times all c^c)).
+    """
+    common = gcd(*counts)
+    shares = Counter(count // common for count in counts)
+    n = sum(share * times for share, times in shares.items())
+    powers = Counter({n: n})
+    powers.subtract({l: n})
+    powers.subtract({share: share * times for share, times in shares.items()})
+    for digits in count_up(40, 40):
+        with localcontext(prec=digits):
+            logs = [power * Decimal(base).ln() for base, power in powers.items() if base > 1]
+            total, rounding = sum(logs, Decimal(0)), sum(map(abs, logs)) * Decimal(1).scaleb(3 - digits)
+        if abs(total) > rounding:
+            return 1 if total > 0 else -1
+        if _is_one(powers):
+            return 0
+    raise AssertionError("a product that is not 1 has a logarithm that is not 0")
+
+
+def _is_one(powers: Counter[int]) -> bool:
+    """Whether the product of some bases, each to its power, is 1."""
+    bases = Counter({base: power for base, power in powers.items() if base > 1})
+    # Bases that share a divisor are divided by it, until none do; then every power must be 0.
+    while shared := next(((a, b) for a, b in combinations(bases, 2) if gcd(a, b) > 1), None):
+        divisor, taken = gcd(*shared), [(base, bases.pop(base)) for base in shared]
+        for base, power in taken:
+            bases[divisor] += power
+            if base > divisor:
+                bases[base // divisor] += power
+    return not any(bases.values())

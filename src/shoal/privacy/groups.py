@@ -77,7 +77,8 @@ class GroupAnonymity(Model):
         if there >= self.k:
             return None
         advice = f"; ask for k of {there} or less" if there > 1 else ""
-        return f"k = {self.k}, but the table has people of {there} groups{advice}"
+        groups = "one group" if there == 1 else f"{there:,} groups"
+        return f"k = {self.k}, but the table has people of {groups}{advice}"
 
 
 def _get_groups(counts: Counts) -> NDArray[np.integer]:

@@ -64,4 +64,4 @@ class KMap(Model):
         people = whole.population_fit().population
         if people >= self.k:
             return None
-        return f"k = {self.k}, but the population has {people} rows; ask for k of {people} or less"
+        return f"k = {self.k}, but the population has {people} people; ask for k of {people} or less"

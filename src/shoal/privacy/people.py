@@ -119,7 +119,7 @@ def list_countable_models(models: Iterable[Model]) -> Iterator[Model]:
     for model in models:
         if isinstance(model, AlphaK) and model.k > 1:
             yield KAnonymity(model.k)
-        elif not model.sensitive or isinstance(model, DistinctL | PSensitive):
+        elif not model.compares_people and (not model.sensitive or isinstance(model, DistinctL | PSensitive)):
             yield model
 
 

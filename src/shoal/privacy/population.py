@@ -6,10 +6,13 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shoal.errors import InputError, RecipeError, quote, unknown
 from shoal.privacy.base import Model
+from shoal.privacy.people import has_repeated_people, read_people
 from shoal.table import Column, ReadOptions, Table, infer_type, parse_values, read_table, to_strings
 
 
@@ -48,6 +51,15 @@ class Population:
         return self.path if self.path is not None else f"a {type(self.source).__module__.split('.')[0]} frame"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PopulationTable:
+    """A population that has been read."""
+
+    table: Table
+    person: NDArray[np.int64] | None = None
+    """The person of each row, where some have several; None where every row is a person of its own."""
+
+
 def population_of(models: Iterable[Model]) -> Population | None:
     """The population that models compare with, if any does."""
     named = [model.population for model in models if hasattr(model, "population")]
@@ -68,10 +80,13 @@ def move_population(model: Model, move: Callable[[str], str]) -> Model:
     return replace(model, population=Population(move(population.path)))  # type: ignore[type-var]
 
 
-def read_population(models: Iterable[Model], quasi: Sequence[str], options: ReadOptions) -> Table | None:
+def read_population(
+    models: Iterable[Model], quasi: Sequence[str], options: ReadOptions, person: str | None = None
+) -> PopulationTable | None:
     """Read the population that models compare with, if any does; it has all quasi-identifiers.
 
-    Its delimiter and encoding are detected: they need not be those of the table.
+    Its delimiter and encoding are detected: they need not be those of the table. If it has the column
+    ``person``, that says whose row each is; otherwise every row is a person of its own.
     """
     population = population_of(models)
     if population is None:
@@ -85,13 +100,17 @@ def read_population(models: Iterable[Model], quasi: Sequence[str], options: Read
             f"the population, {people.origin}, lacks {quote(absent)}: it must have every quasi-identifier; "
             f"{unknown('column', absent[0], people.names)}"
         )
-    return people
+    whose = read_people(people, person) if person in people.names else None
+    return PopulationTable(people, whose if whose is not None and has_repeated_people(whose) else None)
 
 
-def align_population(people: Table, quasi: Mapping[str, pl.Series], columns: Mapping[str, Column]) -> Table:
+def align_population(
+    people: PopulationTable, quasi: Mapping[str, pl.Series], columns: Mapping[str, Column]
+) -> PopulationTable:
     """The population with the same kind of values as the table's quasi-identifiers have."""
-    like = [_align_column(people, series, columns[name]).alias(name) for name, series in quasi.items()]
-    return replace(people, frame=pl.DataFrame(like))
+    table = people.table
+    like = [_align_column(table, series, columns[name]).alias(name) for name, series in quasi.items()]
+    return replace(people, table=replace(table, frame=pl.DataFrame(like)))
 
 
 def _align_column(people: Table, like: pl.Series, column: Column) -> pl.Series:

@@ -9,6 +9,7 @@ from typing import Any
 
 from shoal.algorithms import ALGORITHMS
 from shoal.privacy import KAnonymity, model_text
+from shoal.recipes.event_tables import name_table
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.settings import ROLES, list_plain_settings, list_settings
 from shoal.support.filenames import file_names
@@ -44,6 +45,11 @@ def _list_options(recipe: Recipe) -> Iterator[str]:
         joined = ",".join(name for name in names if "," not in name)
         yield from (f"--{role} {shell(each)}" for each in (joined, *(n for n in names if "," in n)) if each)
     yield from _list_reading_options(recipe.reading)
+    yield from (
+        f"--events {shell(path if name == name_table(path) else f'{name}={path}')}"
+        for name, path in recipe.events.items()
+        if path
+    )
     yield from (f"--type {shell(f'{name}={type}')}" for name, type in recipe.types.items())
     yield from (
         f"--order {shell(f'{name}={_join_values(values)}')}" for name, values in recipe.orders.items()
@@ -51,7 +57,8 @@ def _list_options(recipe: Recipe) -> Iterator[str]:
     yield from (f"--hierarchies {shell(source)}" for source in recipe.hierarchies)
     yield from (f"--hierarchies {shell(f'{name}={path}')}" for name, path in hierarchy_files(recipe).items())
     for model in recipe.models:
-        yield f"-k {model.k}" if isinstance(model, KAnonymity) else f"--model {shell(model_text(model))}"
+        plain = isinstance(model, KAnonymity) and model.columns is None
+        yield f"-k {model.k}" if plain else f"--model {shell(model_text(model))}"  # type: ignore[attr-defined]
     yield from _list_search_options(recipe)
     yield from _list_plain_options(recipe)
     if recipe.fold is not None:
@@ -101,6 +108,10 @@ def _list_reading_options(options: ReadOptions) -> Iterator[str]:
         yield "--no-header"
     for marker in options.na:
         yield f"--na {shell(marker)}"
+    if options.sheet is not None:
+        yield f"--sheet {shell(options.sheet)}"
+    if options.decimal != ".":
+        yield f"--decimal {options.decimal}"
 
 
 def python_snippet(recipe: Recipe) -> str:

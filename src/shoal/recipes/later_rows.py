@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,7 @@ from shoal.codespace.encoding import encode_column
 from shoal.errors import GoalNotMet, InputError, OutputError, RecipeError, quote, unknown
 from shoal.privacy import population_of
 from shoal.privacy.labels import build_cover_matrix
+from shoal.privacy.people import has_repeated_people, read_people
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.release_rows import (
     describe_release,
@@ -23,23 +24,37 @@ from shoal.recipes.release_rows import (
     read_written_rows,
     sort_released_rows,
 )
+from shoal.recipes.schema import has_own_types, keeps_unchanged_types
 from shoal.recipes.settings import Others
 from shoal.support.pickling import PartlyPickled
-from shoal.table import Column, Judge, Origin, Table, check_writable, read_table, to_strings, write_table
+from shoal.support.typed_frames import FrameT
+from shoal.table import (
+    Column,
+    Judge,
+    Origin,
+    Table,
+    check_writable,
+    from_strings,
+    read_table,
+    to_strings,
+    write_table,
+)
+from shoal.table.sources import list_files
 from shoal.verification.findings import Finding, judge_later_rows, refuse_findings
 from shoal.verification.verifier import Verification, find_violating_rows, verify_table, who_fits
 
 if TYPE_CHECKING:
     from shoal.recipes.saved_recoding import SavedRecoding
 
+_EXACT = 1 << 53  # whole floats below are integers, one each
 _EXAMPLES = 5  # values that are named where many are new
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Applied(PartlyPickled):
+class Applied(PartlyPickled, Generic[FrameT]):
     """Later rows, put into the classes of an earlier release, and verified."""
 
-    frame: Any
+    frame: FrameT
     """The rows that are released, as the same kind of frame as came in."""
     rows: int
     suppressed_rows: int
@@ -55,10 +70,28 @@ class Applied(PartlyPickled):
     table: Table = field(repr=False)
     """The later rows as they came."""
     recipe: Recipe = field(repr=False)
+    kept: NDArray[np.int64] = field(repr=False)
+    """Which of the later rows are released."""
+
+    @property
+    def held_back(self) -> FrameT:
+        """The later rows as they came that are not released, to be given again with the next ones."""
+        waiting = np.setdiff1d(np.arange(self.table.rows), self.kept)
+        rows: FrameT = self.table.build_release({}, waiting, ())
+        return rows
+
+    def write_held_back(self, path: str | Path) -> None:
+        """Write these rows to a file that only its owner can read; an empty one if there are none."""
+        check_writable(path, self._list_inputs())
+        write_table(self.held_back, path, like=self.table.origin, private=True)
+
+    def _list_inputs(self) -> list[Path]:
+        path = self.table.origin.path
+        return [] if path is None else list_files(path)
 
     def write(self, path: str | Path) -> None:
         """Write the rows to a file, whole or not at all; what was written is counted before it is there."""
-        check_writable(path, [self.table.origin.path] if self.table.origin.path else [])
+        check_writable(path, self._list_inputs())
         recipe = self.recipe
         write_table(
             self.frame,
@@ -76,18 +109,25 @@ class Applied(PartlyPickled):
         """
         kept = {each.name: getattr(self, each.name) for each in fields(self)}
         recipe = replace(self.recipe, trees={}, types={}, orders={})
-        hidden = {"uncovered": dict.fromkeys(self.uncovered, ()), "table": self.table.strip_values()}
+        hidden = {
+            "uncovered": dict.fromkeys(self.uncovered, ()),
+            "table": self.table.strip_values(),
+            "kept": self.kept[:0],
+        }
         return kept | hidden | {"judge": _refuse_to_judge, "recipe": recipe}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the rows, as plain values."""
+        found = self.verification.to_dict()
         return {
+            **found,
+            # Of the later rows: the verifier counted those of the earlier release as well.
             "rows": self.rows,
             "released_rows": self.rows - self.suppressed_rows,
             "suppressed_rows": self.suppressed_rows,
             "broken_rows": self.broken,
+            "verified_rows": found["rows"],
             "uncovered": {name: list(values) for name, values in self.uncovered.items()},
-            **self.verification.to_dict(),
         }
 
 
@@ -109,6 +149,8 @@ class LaterRows:
     """The release that they join, where it is there."""
     left_out: Sequence[str]
     """Columns that are not released."""
+    person: NDArray[np.int64] | None = None
+    """[rows] whose row each is, where people are counted."""
 
     @classmethod
     def read_source(
@@ -118,12 +160,19 @@ class LaterRows:
         if population_of(recipe.models) is not None:
             raise RecipeError("a goal that compares with a population cannot be checked on later rows")
         table = read_rows(recipe, source)
-        for name in (*recipe.quasi, *recipe.sensitive):
+        whose = () if recipe.person is None else (recipe.person,)
+        for name in (*recipe.quasi, *recipe.sensitive, *whose):
             if name not in table.names:
                 raise InputError(f"{table.origin}: {unknown('column', name, table.names)}")
+        if whose and earlier is not None:
+            raise RecipeError(
+                f"people are counted by '{recipe.person}', which the earlier release does not have, so that "
+                "people of both cannot be counted together: leave out the earlier release; the later rows "
+                "then have to satisfy the goal by themselves"
+            )
         left_out = _list_left_out(saved, table, others)
-        before = None if earlier is None else read_table(earlier, recipe.reading)
-        return cls(saved, recipe, table, before, left_out)
+        before = None if earlier is None else _read_earlier(earlier, recipe)
+        return cls(saved, recipe, table, before, left_out, read_people(table, recipe.person))
 
     @property
     def columns(self) -> dict[str, Column]:
@@ -133,7 +182,7 @@ class LaterRows:
     def recode_and_verify(self) -> Applied:
         """Recode the rows, and suppress those whose classes violate the goal until it holds."""
         texts, covered = self._recode_rows()
-        texts |= self._keep_typed_columns()
+        texts |= self._restore_types(texts)
         rows, uncovered = self.table.rows, self._find_uncovered_values(covered)
         kept = np.flatnonzero(covered)
         missed = rows - kept.size
@@ -145,30 +194,42 @@ class LaterRows:
             if gone > self.recipe.suppress * rows or kept.size == 0:
                 raise GoalNotMet(_explain_shortfall(rows, missed, gone, uncovered, self.recipe.suppress))
             columns = {name: series.gather(kept) for name, series in texts.items()}
-            keeps_order = self.recipe.row_order == "keep"
+            keeps_order = self._keeps_order()
             each = np.arange(kept.size)  # rows that come later are rendered one by one
             columns, kept = sort_released_rows(keeps_order, self.table, columns, each, kept, self.left_out)
-            frame = self.table.build_release(columns, kept, self.left_out)
+            own_types = has_own_types(self.recipe)
+            frame = self.table.build_release(columns, kept, self.left_out, own_types=own_types)
             later = read_table(frame, self.recipe.reading)
-            found = self._verify_rows(later)
+            found = self._verify_rows(later, kept)
             if found.holds:
                 found = replace(found, findings=self._judge_whole(kept, later))
-                judge = self._make_judge(later.names, later.rows)
+                judge = self._make_judge(later.names, kept)
                 return Applied(
-                    frame, rows, gone, uncovered, gone - missed, found, judge, self.table, self.recipe
+                    frame, rows, gone, uncovered, gone - missed, found, judge, self.table, self.recipe, kept
                 )
-            kept = kept[self._find_good_rows(later)]
+            kept = kept[self._find_good_rows(later, kept)]
 
-    def _verify_rows(self, later: Table) -> Verification:
-        recipe = self.recipe
-        both = self._join_releases(later)
-        return verify_table(both, recipe.quasi, recipe.sensitive, recipe.models, self.columns)
+    def _keeps_order(self) -> bool:
+        """Whether rows keep their order: never where a person has several, for those often stand together."""
+        several = self.person is not None and has_repeated_people(self.person)
+        return self.recipe.row_order == "keep" and not several
 
-    def _find_good_rows(self, later: Table) -> NDArray[np.bool_]:
+    def _find_people(self, kept: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Whose row each of some is, where people are counted."""
+        return None if self.person is None else self.person[kept]
+
+    def _verify_rows(self, later: Table, kept: NDArray[np.int64]) -> Verification:
+        """Count what is released of the rows ``kept``, with the earlier release if there is one."""
+        recipe, both = self.recipe, self._join_releases(later)
+        roles = (recipe.quasi, recipe.sensitive)
+        return verify_table(both, *roles, recipe.models, self.columns, person=self._find_people(kept))
+
+    def _find_good_rows(self, later: Table, kept: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which of the rows are in classes that satisfy the goal."""
         recipe = self.recipe
         both = self._join_releases(later)
-        violating = find_violating_rows(both, recipe.quasi, recipe.sensitive, recipe.models, self.columns)
+        goal = (recipe.quasi, recipe.sensitive, recipe.models, self.columns)
+        violating = find_violating_rows(both, *goal, self._find_people(kept))
         # Later rows come last in both; the earlier release cannot be changed any more.
         good = ~violating[-later.rows :]
         if good.all():
@@ -202,6 +263,14 @@ class LaterRows:
             ).to_series()
         return texts, covered | composed
 
+    def _restore_types(self, texts: Mapping[str, pl.Series]) -> dict[str, pl.Series]:
+        """Columns that the release has in another type than text, in that type."""
+        schema, recipe = self.table.frame.schema, self.recipe
+        if has_own_types(recipe):
+            own = {name: schema[name] for name in recipe.quasi if schema[name] != pl.String}
+            return {name: from_strings(texts[name], dtype) for name, dtype in own.items()}
+        return self._keep_typed_columns() if keeps_unchanged_types(recipe) else {}
+
     def _keep_typed_columns(self) -> dict[str, pl.Series]:
         """Columns of a type that the release has as they were.
 
@@ -227,13 +296,9 @@ class LaterRows:
     def _join_releases(self, later: Table) -> Table:
         """What an outsider sees of the columns that count: every cell as it is written."""
         names = (*self.recipe.quasi, *self.recipe.sensitive)
-        parts = [
-            pl.DataFrame([to_strings(part.frame[name]).alias(name) for name in names])
-            for part in (self.earlier, later)
-            if part is not None
-        ]
+        parts = [part.frame for part in (self.earlier, later) if part is not None]
         # An empty text and a missing sensitive value are the same to a reader of delimited text.
-        return Table(pl.concat(parts), Origin("path", format="text"), self.recipe.reading.na)
+        return Table(_stack_cells(parts, names), Origin("path", format="text"), self.recipe.reading.na)
 
     def _judge_whole(self, kept: NDArray[np.int64], later: Table) -> tuple[Finding, ...]:
         """What all released columns give away, together with the earlier release if that has them all."""
@@ -248,46 +313,81 @@ class LaterRows:
             lost={name: float(name not in self.saved.unchanged) for name in recipe.quasi},
             left_out=table.gather_columns(left_out, kept),
             identifiers=[name for name in recipe.identifier if name in left_out],
+            person=self._find_people(kept),
+            keeps_order=self._keeps_order(),
         )
         together = None
         if self.earlier is not None:
             shared = self.earlier if set(later.names) <= set(self.earlier.names) else None
             # Columns that the earlier release lacks cannot be compared with it.
             parts = [part.frame for part in (shared, later) if part is not None]
-            both = pl.concat(
-                [pl.DataFrame([to_strings(part[name]).alias(name) for name in later.names]) for part in parts]
-            )
-            together = replace(alone, frame=both)
+            together = replace(alone, frame=_stack_cells(parts, later.names))
         findings = judge_later_rows(alone, together, recipe.accept)
         if recipe.strict:
             refuse_findings(findings)
         return findings
 
-    def _make_judge(self, names: Sequence[str], rows: int) -> Judge:
-        """What counts a file of later rows, together with the earlier release if there is one."""
+    def _make_judge(self, names: Sequence[str], kept: NDArray[np.int64]) -> Judge:
+        """What counts a file of the rows ``kept``, together with the earlier release if there is one."""
 
         def judge_file(path: Path, layout: Origin) -> None:
             # Beside an earlier release cells count as values: its file may spell them otherwise.
             alone = self.earlier is None
-            later = read_written_rows(self.recipe, path, layout, names, rows, as_spelt=alone)
-            self._verify_rows(later).raise_for_goal()
+            later = read_written_rows(self.recipe, path, layout, names, kept.size, as_spelt=alone)
+            self._verify_rows(later, kept).raise_for_goal()
 
         return judge_file
+
+
+def _stack_cells(parts: Sequence[pl.DataFrame], names: Sequence[str]) -> pl.DataFrame:
+    """The cells of several releases below each other, as texts."""
+    stacked = {name: _align_numbers([part[name] for part in parts]) for name in names}
+    return pl.DataFrame([pl.concat(map(to_strings, each)).alias(name) for name, each in stacked.items()])
+
+
+def _align_numbers(columns: list[pl.Series]) -> list[pl.Series]:
+    """Whole numbers as integers if another release has them so: beside missing ones, pandas has floats."""
+    if not any(column.dtype.is_integer() for column in columns):
+        return columns
+    return [
+        column.cast(pl.Int64) if column.dtype.is_float() and _is_whole(column) else column
+        for column in columns
+    ]
+
+
+def _is_whole(column: pl.Series) -> bool:
+    present = column.drop_nulls()
+    return bool(((present == present.floor()) & (present.abs() < _EXACT)).all())
+
+
+def _read_earlier(earlier: Any, recipe: Recipe) -> Table:
+    """The earlier release, or several of them as one table."""
+    if not isinstance(earlier, list | tuple):
+        return read_table(earlier, recipe.reading.for_releases())
+    tables = [read_table(each, recipe.reading.for_releases()) for each in earlier]
+    if not tables:
+        raise RecipeError("earlier is an empty list: give the releases that the rows join, or leave it out")
+    first = tables[0]
+    for each in tables:
+        if absent := [name for name in first.names if name not in each.names]:
+            raise InputError(f"{each.origin}: an earlier release without {quote(absent)}")
+    # As texts, which is how rows of several releases are compared.
+    parts = [pl.DataFrame([to_strings(each.frame[name]) for name in first.names]) for each in tables]
+    return replace(first, frame=pl.concat(parts))
 
 
 def _list_left_out(saved: SavedRecoding, table: Table, others: Others | None) -> list[str]:
     """The columns of later rows that are not released, once all are known to be meant."""
     # A column that nobody judged could give people away, so it is not released by default.
-    known = {*saved.released, *saved.recipe.identifier}
+    unreleased = {*saved.recipe.identifier, saved.recipe.person}
+    known = {*saved.released, *unreleased}
     new = [name for name in table.names if name not in known]
     if new and others is None:
         raise RecipeError(
             f"{table.origin}: the earlier release does not have {quote(new)}: take them out, or say what "
             "happens to them: --others keep or --others drop"
         )
-    return [
-        name for name in table.names if name in saved.recipe.identifier or (name in new and others == "drop")
-    ]
+    return [name for name in table.names if name in unreleased or (name in new and others == "drop")]
 
 
 def _explain_shortfall(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,16 +13,34 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+import polars as pl
 import tomli_w
 
-from shoal.algorithms import ALGORITHMS, Algorithm
+from shoal.algorithms import ALGORITHMS, Algorithm, read_algorithm
 from shoal.algorithms.safepub import SafePubScheme
 from shoal.codespace.encoding import CategoryOrder
 from shoal.codespace.loss import LOSSES
 from shoal.codespace.recoding import Render
 from shoal.errors import InputError, OutputError, RecipeError, quote, unknown
-from shoal.privacy import Model, SafePub, model_text, move_population, parse_model, population_of
+from shoal.privacy import (
+    Model,
+    SafePub,
+    model_text,
+    move_population,
+    parse_model,
+    population_of,
+    read_models,
+)
 from shoal.privacy.groups import GroupAnonymity
+from shoal.recipes.event_tables import (
+    check_event_tables,
+    read_sections,
+    select_columns,
+    sort_columns,
+    write_sections,
+)
+from shoal.recipes.project import SUFFIX, Project
+from shoal.recipes.schema import describe_schema
 from shoal.recipes.settings import (
     EDITION,
     GROUPS,
@@ -29,7 +48,8 @@ from shoal.recipes.settings import (
     RecipeSettings,
     list_settings,
 )
-from shoal.support.files import as_utf8, read_small
+from shoal.support.files import as_utf8, read_small, whole_file
+from shoal.support.frozen import freeze_mapping
 from shoal.support.parameters import (
     build_entry,
     byte_count,
@@ -60,8 +80,7 @@ class Recipe(RecipeSettings):
     """Everything that a run depends on, apart from the table itself."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.knows, int) and not isinstance(self.knows, bool):
-            object.__setattr__(self, "knows", str(self.knows))  # a number, as people write it
+        self._read_entries()
         # Types first: the checks below compare numbers and look up names.
         check_fields(self, read_setting_types())
         if not self.quasi and not self.sets:
@@ -73,8 +92,9 @@ class Recipe(RecipeSettings):
         self._check_quasi_line()
         if self.all_solutions:
             self.algorithm.list_every_solution()  # for its error
-        if not isinstance(self.sets, Mapping):
-            raise RecipeError(f"sets is a mapping from columns to separators, not {self.sets!r}")
+        check_event_tables(self)
+        for role in ROLES if self.events else ():  # in the order in which a recipe file has them
+            object.__setattr__(self, role, sort_columns(tuple(self.events), getattr(self, role)))
         self._check_roles()
         self._check_people()
         self._check_columns()
@@ -90,7 +110,37 @@ class Recipe(RecipeSettings):
         if empty := [name for name, reason in self.accept.items() if not str(reason).strip()]:
             raise RecipeError(f"{quote(empty)} is accepted without a reason: say why, as in accept ID=REASON")
 
+    def _read_entries(self) -> None:
+        """Take models, the algorithm and knows as people write them, and keep mappings from being changed."""
+        written: dict[str, Any] = {
+            "models": read_models(self.models),
+            "algorithm": read_algorithm(self.algorithm),
+        }
+        if isinstance(self.knows, int) and not isinstance(self.knows, bool):
+            written["knows"] = str(self.knows)
+        for each in list_settings():
+            if each.annotation.startswith("Mapping["):
+                value = getattr(self, each.name)
+                if not isinstance(value, Mapping):
+                    raise RecipeError(f"{each.name} must be a mapping by column, not {value!r}")
+                written[each.name] = freeze_mapping(value)
+        for name, value in written.items():
+            object.__setattr__(self, name, value)  # frozen from here on
+
+    @property
+    def bound_seconds(self) -> float | None:
+        """How long to look for a bound; None where nobody asked for one."""
+        if self.bound is None:
+            return None
+        said = re.fullmatch(r"seconds=(\d+(?:\.\d*)?|\.\d+)", str(self.bound).replace(" ", ""))
+        if said is None or not float(said[1]) > 0:
+            raise RecipeError(f"bound is a number of seconds above 0, as seconds=60, not {self.bound!r}")
+        if self.pseudonym or self.sets or self.events:
+            raise RecipeError("bound is for one table without a pseudonym and without columns of sets")
+        return float(said[1])
+
     def _check_numbers(self) -> None:
+        _ = self.bound_seconds
         if not 0 <= self.suppress <= 1:
             raise RecipeError(f"suppress is a share of the rows, from 0 to 1, not {self.suppress}")
         if self.memory is not None:
@@ -235,32 +285,64 @@ class Recipe(RecipeSettings):
         left_out = {*self.identifier, *others, None if self.pseudonym else self.person, self.group}
         return [name for name in names if name in left_out]
 
+    def schema(self, source: Any) -> pl.Schema:
+        """The columns of a release by this recipe and their types, as polars names them.
+
+        They follow from the columns of the table alone, whatever its rows hold.
+
+        Parameters
+        ----------
+        source : mapping, schema of polars or pyarrow, path or frame
+            The columns of the table and their types; of a table nothing else matters.
+
+        Examples
+        --------
+        >>> recipe = Recipe(quasi=("age",), models=("k(k=5)",), others="keep")
+        >>> recipe.schema({"age": pl.Int64, "cost": pl.Float64})
+        Schema([('age', String), ('cost', Float64)])
+        """
+        return describe_schema(self, source)
+
     @classmethod
     def from_toml(cls, source: str | Path) -> Recipe:
-        """Read a recipe from a file; paths in it are relative to its folder."""
+        """Read a recipe from a file, or that of a project; paths in it are relative to its folder."""
         path = Path(source)
-        try:
-            text = as_utf8(path, read_small(path, _MEGABYTES))
-        except OSError as error:
-            raise InputError(f"{path}: cannot read the recipe: {error.strerror}") from error
-        except InputError as error:
-            raise RecipeError(f"not a recipe: {error}") from None
-        return cls.from_text(text, path)
+        if path.suffix == SUFFIX:
+            return cls.from_text(Project.load(path).require_recipe(path), path)
+        return cls._from_content(path, _read_toml(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Recipe:
+        """Read a recipe from a file that `save` wrote, or somebody; the same as `from_toml`."""
+        return cls.from_toml(path)
+
+    def save(self, path: str | Path) -> None:
+        """Write the recipe to a file, whole or not at all; paths in it are relative to its folder.
+
+        Only its owner can read the file, because hierarchies in it can contain values of the table.
+        """
+        path = Path(path)
+        with whole_file(path, private=True) as stream:
+            stream.write(self.to_toml(path.parent).encode())
 
     @classmethod
     def from_text(cls, text: str, path: Path) -> Recipe:
         """Read a recipe from TOML that stands in the file ``path``, whose folder paths in it start from."""
+        return cls._from_content(path, _parse_toml(text, path))
+
+    @classmethod
+    def _from_content(cls, path: Path, content: Mapping[str, Any]) -> Recipe:
         try:
-            return cls.from_dict(tomllib.loads(text), path.parent)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise RecipeError(f"{path}: not a recipe: {error}") from error
+            return cls.from_dict(content, path.parent)
         except InputError as error:
             raise RecipeError(f"{path}: {error}") from error
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any], folder: Path) -> Recipe:
+    def from_dict(cls, content: Mapping[str, Any], folder: str | Path = "") -> Recipe:
         """The recipe of which `to_dict` made ``content``; paths in it are relative to ``folder``."""
-        return _from_sections(content, folder)
+        if not isinstance(content, Mapping):
+            raise RecipeError(f"a recipe is nested tables, as to_dict gives them, not {content!r}")
+        return _from_sections(content, Path(folder))
 
     def to_toml(self, folder: str | Path | None = None) -> str:
         """The recipe as TOML text; paths relative to ``folder``, or as they are."""
@@ -272,14 +354,43 @@ class Recipe(RecipeSettings):
         for section, names in _SECTIONS.items():
             for name in names:
                 value = _to_plain(self, name, folder)
-                # An empty tuple is no default here: an empty fold says "fold nothing".
-                if value not in (None, "", [], {}):
+                # None is the default here, and an empty list is not: an empty fold says "fold nothing".
+                if value not in (None, "", {}) and (value != [] or name == "fold"):
                     sections[section][name] = value
         trees = {column: to_toml(tree) for column, tree in self.trees.items()}
         # What has a section of its own.
         sections |= {"sets": dict(self.sets), "trees": trees}
-        given = {section: values for section, values in sections.items() if values}
+        given: dict[str, Any] = {section: values for section, values in sections.items() if values}
+        if self.events:
+            inputs = {name: path and _make_relative(path, folder) for name, path in self.events.items()}
+            given["events"] = write_sections(self, inputs)
         return {"shoal": {"recipe": self.edition}, **given}
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        text = as_utf8(path, read_small(path, _MEGABYTES))
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the recipe: {error.strerror}") from error
+    except InputError as error:
+        raise RecipeError(f"not a recipe: {error}") from None
+    return _parse_toml(text, path)
+
+
+def _parse_toml(text: str, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise RecipeError(f"{path}: not a recipe: {error}") from error
+
+
+def read_recipe(given: Recipe | str | Path) -> Recipe:
+    """A recipe, given as one or as the file that it is in."""
+    if isinstance(given, str | os.PathLike):
+        return Recipe.load(given)
+    if not isinstance(given, Recipe):
+        raise RecipeError(f"a recipe is a Recipe or the path of its file, not {given!r}")
+    return given
 
 
 def read_knows(text: str) -> int | None:
@@ -305,8 +416,14 @@ def check_private(recipe: Recipe) -> None:
         )
 
 
-_SECTIONS = {group: tuple(key for each in list_settings(group) for key in each.keys) for group in GROUPS}
 _BY_COLUMN = ("sets", "trees")  # sections with an entry per column
+_BY_TABLE = "events"  # a section for each table
+_EVENT_ROLES = "event_roles"  # the roles that stand in these
+_WHOLE = ("parameters", _BY_TABLE, _EVENT_ROLES)  # replaced by a recipe that extends another, not joined
+_SECTIONS = {
+    group: tuple(key for each in list_settings(group) for key in each.keys if key != _BY_TABLE)
+    for group in GROUPS
+}
 # What TOML has to hold for a setting to be made of it; what is wrong inside of that is found later.
 _WANTED = {"tuple[": (list, "a list of texts"), "Mapping[": (dict, "a table"), "str": (str, "text")}
 _KINDS: dict[str, tuple[type, str]] = {
@@ -322,6 +439,8 @@ _KINDS: dict[str, tuple[type, str]] = {
     "header": (bool, "true or false"),
     "na": (list, "a list of texts"),
     "quasi_line": (int, "a whole number"),
+    "sheet": (str, "text"),
+    "decimal": (str, "text"),
     "knows": (object, ""),  # a number or a text, as is checked later
 }
 _READING = {
@@ -330,6 +449,8 @@ _READING = {
     "header": "header",
     "na": "na",
     "quasi_line": "quasi_line",
+    "sheet": "sheet",
+    "decimal": "decimal",
 }
 _PATHS = ("input", "output", "key_file")
 _DEFAULTS = {each.name: each.default for each in list_settings()}
@@ -357,9 +478,17 @@ def _to_plain(recipe: Recipe, name: str, folder: str | Path | None) -> Any:
     # Defaults are left out, so that a recipe shows what was decided.
     if value == usual:
         return None
+    if name in ROLES and recipe.events:  # those of event tables have sections of their own
+        return list(select_columns(recipe.events, "", value)) or None
     if name == "knows":
         return recipe.known_rows or value
-    return _make_relative(value, folder) if name in _PATHS else value
+    if isinstance(value, Mapping):
+        return {key: _list_tuple(each) for key, each in value.items()}
+    return _make_relative(value, folder) if name in _PATHS else _list_tuple(value)
+
+
+def _list_tuple(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _make_relative(path: str, folder: str | Path | None) -> str:
@@ -388,43 +517,84 @@ def _split_source(source: str, folder: Path) -> tuple[str, str]:
 
 
 def _from_sections(content: Mapping[str, Any], folder: Path) -> Recipe:
-    settings: dict[str, Any] = {"edition": _read_edition(content.get("shoal", {}))}
-    content = {section: values for section, values in content.items() if section != "shoal"}
+    settings = {"quasi": (), **_read_settings(content, folder)}
+    # Both the input and the release have a delimiter: in a file the former is delimiter_in.
+    reading = {_READING[name]: settings.pop(name) for name in list(settings) if name in _READING}
+    for role, columns in settings.pop(_EVENT_ROLES, {}).items():
+        settings[role] = (*settings.get(role, ()), *columns)
+    name, parameters = settings.pop("algorithm", "auto"), settings.pop("parameters", {})
+    settings["algorithm"] = build_entry("algorithm", ALGORITHMS, name, parameters)
+    try:
+        return Recipe(**{"models": (), **settings}, reading=ReadOptions(**reading))
+    except TypeError as error:
+        raise RecipeError(f"a setting has the wrong kind of value: {error}") from error
+
+
+def _read_settings(
+    content: Mapping[str, Any], folder: Path, extended: tuple[Path, ...] = ()
+) -> dict[str, Any]:
+    """The settings in the tables of a recipe file, and of the file that it extends; paths start anywhere."""
+    inherited = _read_base(content["extends"], folder, extended) if "extends" in content else {}
+    content = {section: values for section, values in content.items() if section != "extends"}
+    # A file that extends another without a heading of its own is of the same edition.
+    heading = content.pop("shoal", None)
+    edition = inherited["edition"] if heading is None and inherited else _read_edition(heading or {})
+    settings: dict[str, Any] = {"edition": edition}
     for section, values in content.items():
+        if section == _BY_TABLE:
+            settings[_BY_TABLE], settings[_EVENT_ROLES] = read_sections(values)
+            continue
         if section not in (*_SECTIONS, *_BY_COLUMN):
-            raise RecipeError(unknown("section", section, [*_SECTIONS, *_BY_COLUMN]))
+            raise RecipeError(unknown("section", section, [*_SECTIONS, *_BY_COLUMN, _BY_TABLE]))
         if not isinstance(values, Mapping):
             raise RecipeError(f"'{section}' must be a section, written [{section}]")
-        for name, value in values.items() if section not in _BY_COLUMN else ():
+        if section in _BY_COLUMN:
+            settings[section] = dict(values)
+            continue
+        for name, value in values.items():
             if name not in _SECTIONS[section]:
                 raise RecipeError(unknown(f"setting in [{section}]", name, _SECTIONS[section]))
             _check_kind(section, name, value)
             settings[name] = tuple(value) if isinstance(value, list) else value
-    # Both the input and the release have a delimiter: in a file the former is delimiter_in.
-    reading = {_READING[name]: settings.pop(name) for name in list(settings) if name in _READING}
-    for name in _PATHS:
+    for name, read in _READERS.items():
         if name in settings:
-            settings[name] = str(folder / settings[name])
-    settings["hierarchies"] = tuple(
-        _absolute_source(source, folder) for source in settings.get("hierarchies", ())
-    )
-    settings["models"] = tuple(
-        move_population(parse_model(text), lambda path: str(folder / path))
-        for text in settings.get("models", ())
-    )
-    name, parameters = settings.pop("algorithm", "auto"), settings.pop("parameters", {})
-    settings["algorithm"] = build_entry("algorithm", ALGORITHMS, name, parameters)
-    settings["orders"] = {
-        column: _values_in_order(column, values) for column, values in settings.get("orders", {}).items()
-    }
-    settings["trees"] = {
-        column: from_toml(tree, f"trees.{column}") for column, tree in content.get("trees", {}).items()
-    }
-    settings["sets"] = dict(content.get("sets", {}))
-    try:
-        return Recipe(**{"quasi": (), **settings}, reading=ReadOptions(**reading))
-    except TypeError as error:
-        raise RecipeError(f"a setting has the wrong kind of value: {error}") from error
+            settings[name] = read(settings[name], folder)
+    return _extend_settings(inherited, settings)
+
+
+_READERS: dict[str, Callable[[Any, Path], Any]] = {
+    **dict.fromkeys(_PATHS, lambda path, folder: str(folder / path)),
+    "hierarchies": lambda sources, folder: tuple(_absolute_source(each, folder) for each in sources),
+    "models": lambda texts, folder: tuple(
+        move_population(parse_model(text), lambda path: str(folder / path)) for text in texts
+    ),
+    "orders": lambda orders, _: {name: _values_in_order(name, values) for name, values in orders.items()},
+    "trees": lambda trees, _: {name: from_toml(tree, f"trees.{name}") for name, tree in trees.items()},
+    _BY_TABLE: lambda events, folder: {name: path and str(folder / path) for name, path in events.items()},
+}
+"""What is made of a setting in a file whose folder is known."""
+
+
+def _read_base(name: Any, folder: Path, extended: tuple[Path, ...]) -> dict[str, Any]:
+    """The settings of the file that a recipe extends, which may itself extend another."""
+    if not isinstance(name, str):
+        raise RecipeError(f"extends is the path of a recipe, not {name!r}")
+    path = folder / name
+    if path.resolve() in extended:
+        raise RecipeError(f"{path} extends itself, by way of {quote(extended)}")
+    return _read_settings(_read_toml(path), path.parent, (*extended, path.resolve()))
+
+
+def _extend_settings(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings over those that they extend: mappings by column are joined, all else is replaced."""
+    together = {**base, **own}
+    # Parameters are those of one algorithm.
+    if "algorithm" in own and own["algorithm"] != base.get("algorithm", "auto"):
+        together["parameters"] = own.get("parameters", {})
+    for name, value in own.items():
+        if isinstance(value, Mapping) and isinstance(base.get(name), Mapping) and name not in _WHOLE:
+            together[name] = {**base[name], **value}
+    return together
 
 
 def _read_edition(heading: Any) -> int:

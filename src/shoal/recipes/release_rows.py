@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from shoal.codespace.encoding import EncodedColumn
 from shoal.errors import InternalError
 from shoal.recipes.recipe import Recipe
+from shoal.recipes.schema import find_released_quasi, name_bounds
 from shoal.table import Column, Origin, Table, read_table
 from shoal.table.frames import order_released
 from shoal.verification.findings import JudgedRelease, OriginalColumn
 from shoal.verification.outsider import read_release
 
 Rows = NDArray[np.int64]
+T = TypeVar("T")
 
 
 def read_rows(recipe: Recipe, source: object) -> Table:
@@ -62,7 +64,8 @@ def read_written_rows(
     """What an outsider reads in a file that was written of so many ``rows``: the columns that count."""
     # The pseudonym of each row counts as well, where there is one.
     others = (*recipe.sensitive, *recipe.sets, *((str(recipe.person),) if recipe.pseudonym else ()))
-    cells = read_release(path, layout, names, recipe.quasi, others, as_spelt=as_spelt)
+    quasi = find_released_quasi(recipe, names)
+    cells = read_release(path, layout, names, quasi, others, as_spelt=as_spelt)
     if cells.height != rows:
         raise InternalError(f"{rows} rows are released, but {cells.height} were written")
     # Without the path, so that nothing reads the file a second time in another way.
@@ -73,14 +76,29 @@ def describe_release(
     recipe: Recipe, frame: pl.DataFrame, columns: Mapping[str, Column], **known: Any
 ) -> JudgedRelease:
     """A release as a whole, for the findings; ``known`` is what its maker alone knows of the table."""
+    quasi = find_released_quasi(recipe, frame.columns)
+    for name in ("original", "lost"):
+        if name in known:
+            known[name] = _spread_bounds(quasi, known[name])
     return JudgedRelease(
         frame,
-        recipe.quasi,
+        quasi,
         recipe.sensitive,
         recipe.models,
-        columns,
-        **{"identifiers": recipe.identifier, "keeps_order": recipe.row_order == "keep", **known},
+        _spread_bounds(quasi, columns),
+        **{
+            "identifiers": recipe.identifier,
+            "keeps_order": recipe.row_order == "keep",
+            "names_person": recipe.person is not None,
+            **known,
+        },
     )
+
+
+def _spread_bounds(quasi: Sequence[str], known: Mapping[str, T]) -> dict[str, T]:
+    """What is known by column, of those as well that were released as low and high."""
+    pairs = {each: name for name in known for each in name_bounds(name)}
+    return {**known, **{name: known[pairs[name]] for name in quasi if name not in known and name in pairs}}
 
 
 def list_original_columns(

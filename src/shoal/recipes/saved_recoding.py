@@ -6,18 +6,19 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from shoal.codespace.recoding import Recoding
-from shoal.errors import InputError
+from shoal.errors import InputError, RecipeError
 from shoal.recipes.later_rows import Applied, LaterRows
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.settings import Others, RowOrder
 from shoal.support.files import as_utf8, read_small, whole_file
+from shoal.support.typed_frames import FrameT, PathLike
 from shoal.table import Column
 
 _FORMAT = "shoal recoding 1"
@@ -128,6 +129,34 @@ class SavedRecoding:
             tuple(content.get("released", (*recipe.quasi, *recipe.sensitive, *recipe.plain))),
         )
 
+    @overload
+    def apply(
+        self,
+        source: PathLike,
+        *,
+        earlier: object = None,
+        suppress: float | None = None,
+        others: Others | None = None,
+        strict: bool | None = None,
+        accept: Mapping[str, str] | None = None,
+        row_order: RowOrder | None = None,
+        hold_back: bool = False,
+    ) -> Applied[pl.DataFrame]: ...
+
+    @overload
+    def apply(
+        self,
+        source: FrameT,
+        *,
+        earlier: object = None,
+        suppress: float | None = None,
+        others: Others | None = None,
+        strict: bool | None = None,
+        accept: Mapping[str, str] | None = None,
+        row_order: RowOrder | None = None,
+        hold_back: bool = False,
+    ) -> Applied[FrameT]: ...
+
     def apply(
         self,
         source: object,
@@ -138,7 +167,8 @@ class SavedRecoding:
         strict: bool | None = None,
         accept: Mapping[str, str] | None = None,
         row_order: RowOrder | None = None,
-    ) -> Applied:
+        hold_back: bool = False,
+    ) -> Applied[Any]:
         """Recode later rows as those of the release were, and verify them.
 
         A row goes to the class whose values stand for its own; where several do, to the one that loses least.
@@ -150,9 +180,9 @@ class SavedRecoding:
         ----------
         source : path or frame
             The later rows, with the columns of the table that was anonymized.
-        earlier : path or frame, optional
-            The earlier release: the goal has to hold for both together. Without it the rows have to satisfy
-            the goal by themselves.
+        earlier : path or frame, or a list of them, optional
+            The earlier release or releases: the goal has to hold for all together. A folder or a pattern is
+            several files. Without it the rows have to satisfy the goal by themselves.
         suppress : float, optional
             Largest share of the rows that may be suppressed; by default what the recipe says.
         others : "keep" or "drop", optional
@@ -162,11 +192,16 @@ class SavedRecoding:
             being released, and which are accepted; by default what the recipe says.
         row_order : "keep" or "released", optional
             Whether rows keep their order or are sorted by what is released; by default what the recipe says.
+        hold_back : bool
+            Whether rows that cannot be released yet wait for later ones, see `Applied.held_back`. Then any
+            number of them is permitted.
         """
+        if hold_back and suppress is not None:
+            raise RecipeError("rows that are held back are not suppressed: leave out suppress or hold_back")
         said = self.recipe
         recipe = replace(
             said,
-            suppress=said.suppress if suppress is None else suppress,
+            suppress=1.0 if hold_back else said.suppress if suppress is None else suppress,
             strict=said.strict if strict is None else strict,
             accept={**said.accept, **(accept or {})},
             row_order=said.row_order if row_order is None else row_order,

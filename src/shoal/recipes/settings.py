@@ -263,8 +263,14 @@ class RecipeSettings:
             option("--encoding", metavar="NAME", help="Of the text, as utf-8 or latin-1; detected."),
             option("--no-header", help="The first line is a row, too; columns are column_1, column_2, ..."),
             option("--na", metavar="'?'", help="A cell that stands for a missing value. Repeatable."),
+            option("--sheet", metavar="NAME", help="Of a workbook; the first if not said."),
+            option(
+                "--decimal",
+                metavar="CHAR",
+                help="What stands before decimals in delimited text: a point, or a comma as in 1.234,50.",
+            ),
             doc="How the table is read.",
-            keys=("delimiter_in", "encoding", "header", "na", "quasi_line"),
+            keys=("delimiter_in", "encoding", "header", "na", "quasi_line", "sheet", "decimal"),
             argument=False,
         ),
     )
@@ -400,8 +406,9 @@ class RecipeSettings:
                 "--render",
                 metavar="HOW",
                 help="Released values as label (a tree node by its name, else the range or set), interval "
-                "(the range), set (the values present), representative (one for all), or code (ranges of "
-                "neutral numbers instead of values).",
+                "(the range), set (the values present), representative (one for all, in the column's type), "
+                "bounds (numbers and dates as two columns, C_low and C_high, in the column's type), or code "
+                "(ranges of neutral numbers instead of values).",
             ),
             label="Released values are written as",
         ),
@@ -603,7 +610,6 @@ class RecipeSettings:
             ),
             doc="The file with the secret key of pseudonyms, which is made if it does not exist; the "
             "environment variable SHOAL_KEY has the key where None.",
-            label="File with the secret key of pseudonyms",
         ),
     )
     knows: str = field(
@@ -647,7 +653,7 @@ class RecipeSettings:
             ),
             doc="A column of dates that becomes the number of days since the first row of the same person; "
             "numbers become differences.",
-            label="Dates that become days since a person's first row (column)",
+            label="Days instead of dates",
         ),
     )
     group: str | None = field(
@@ -663,7 +669,7 @@ class RecipeSettings:
             doc="Beside ``person``: the column that says which household, or other group, the person is in. "
             "Every class then has people of at least as many groups as the goal asks for people. It is left "
             "out of the release.",
-            label="Column of the household, or other group, that a person is in",
+            label="Household, or other group, that a person is in",
         ),
     )
     all_solutions: bool = field(
@@ -677,6 +683,37 @@ class RecipeSettings:
             ),
             doc="Whether every table of least loss is listed and, where there is an output, written: further "
             "ones beside it, as ``release-2.csv``. Only an exact search has them.",
+        ),
+    )
+    events: Mapping[str, str] = field(
+        default_factory=dict,
+        # A section of its own for each table.
+        metadata=setting(
+            "table",
+            option(
+                "--events",
+                metavar="FILE",
+                help="A further table with the column of --person, which may have many rows of a person; "
+                "its columns are FILE.COLUMN, without the suffix, or NAME.COLUMN with NAME=FILE. The output "
+                "is a folder with a file for each table. Repeatable.",
+            ),
+            doc="Event tables, beside the table of people: further tables with the column ``person``, which "
+            "may have many rows of a person. Paths, or a mapping from names to paths or frames. Their "
+            "columns are named ``table.column``. The output is then a folder with one file for each table.",
+        ),
+    )
+    bound: str | None = field(
+        default=None,
+        metadata=setting(
+            "search",
+            option(
+                "--bound",
+                metavar="seconds=S",
+                help="Prove how little any release can lose, for so many seconds of an ordinary core; more "
+                "seconds prove more.",
+            ),
+            doc="How long to look for a bound, as ``seconds=60``: what every release loses that keeps the "
+            "goal. The report then says how far the release can be from the best one.",
         ),
     )
     sets: Mapping[str, str] = field(

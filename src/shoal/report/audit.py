@@ -62,20 +62,11 @@ class Audit:
 
     @classmethod
     def from_page(cls, path: Path) -> Audit:
-        """Read the auditor's part of a page."""
+        """Read the auditor's part of a page or of a dossier."""
+        record = read_record(path)
         try:
-            # A page comes from somebody else, so its size is bounded before it is read.
-            found = BLOCK.search(read_small(path, MEGABYTES).decode())
-        except OSError as error:
-            raise InputError(f"{path}: cannot read the report: {error.strerror}") from error
-        except UnicodeDecodeError:
-            found = None
-        if found is None:
-            raise InputError(f"{path} is no report of Shoal: give a page that --report wrote")
-        try:
-            # Anything in the block may be wrong, deeply nested or of another type. All of that is
-            # an error of the input, not a bug.
-            record = json.loads(found[1])
+            # Anything in the block may be wrong or of another type. All of that is an error of
+            # the input, not a bug.
             figures, release = dict(record["figures"]), dict(record["release"])
             models = {_format_model(model): model["achieved"] for model in figures["models"]}
             return cls(Recipe.from_text(record["recipe"], path), figures, models, release)
@@ -104,6 +95,41 @@ class Audit:
                 name := _format_model(model)
             ) in self.models:  # a goal may have been given that the page has not
                 yield Check(name, self.models[name], model["achieved"])
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """The auditor's part of a page, or of a dossier as HTML, JSON or PDF."""
+    try:
+        # A page comes from somebody else, so its size is bounded before it is read.
+        content = read_small(path, MEGABYTES)
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the report: {error.strerror}") from error
+    text = _find_json(content)
+    if text is None:
+        raise InputError(f"{path} is no report of Shoal: give a page that --report wrote, or a dossier")
+    try:
+        # In a PDF other things follow.
+        plain = json.JSONDecoder().raw_decode(text)[0]
+        record = dict(plain["audit"] if "shoal-dossier" in plain else plain)
+        _ = [record[key].items() for key in ("figures", "release", "input", "versions", "risk")]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"{path}: the auditor's part of the report is damaged: {error}") from error
+    return record
+
+
+def _find_json(content: bytes) -> str | None:
+    """Where the JSON of a report begins; None if there is none."""
+    if content.startswith(b"%PDF"):
+        start = content.find(b'{"shoal-dossier"')
+        return None if start < 0 else content[start:].decode("latin-1")  # the JSON itself is ASCII
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return None
+    if text.startswith("{"):
+        return text
+    found = BLOCK.search(text)
+    return None if found is None else found[1]
 
 
 def _format_model(model: dict[str, Any]) -> str:
@@ -150,9 +176,10 @@ def _describe_input(evidence: Evidence) -> dict[str, str | None]:
     name = source.name if source else None
     if evidence.released_only:
         return {"name": name, "file": None, "content": None}
-    # A file has a checksum of its own; only a table in memory needs that of its content.
-    content = None if source else compute_content_checksum(evidence.table.frame)
-    return {"name": name, "file": compute_file_checksum(source) if source else None, "content": content}
+    # A file has a checksum of its own; a table in memory, or in several files, needs that of its content.
+    file = compute_file_checksum(source) if source is not None and source.is_file() else None
+    content = None if file else compute_content_checksum(evidence.table.frame)
+    return {"name": name, "file": file, "content": content}
 
 
 def embed_json(plain: dict[str, Any]) -> str:

@@ -37,6 +37,24 @@ class SetFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class TableFigures:
+    """What became of one of several tables."""
+
+    rows: int
+    dropped_rows: int
+    """Rows with missing values, or of nobody who is known, where the recipe said to drop them."""
+    left_out: int
+    """Rows that were not released to keep the goal; each counts as all of its detail."""
+    released_rows: int
+    people: int
+    """People with rows in the released table."""
+    people_left_out: int
+    """People all of whose rows in this table were left out."""
+    ncp: float
+    """Mean loss of its quasi-identifiers, over its rows."""
+
+
+@dataclass(frozen=True, slots=True)
 class Report(PartlyPickled):
     """What a run did and what the verifier found."""
 
@@ -97,7 +115,11 @@ class Report(PartlyPickled):
     """By column of sets, what became of its items; ``smallest_class`` is then the fewest people whom anybody
     finds who knows as many items as the goal says."""
     people_left_out: int | None = None
-    """People none of whose rows are in the release, where people were counted."""
+    """People none of whose rows are in the release, where people were counted; with event tables, people who
+    had events, and none of them is released."""
+    tables: Mapping[str, TableFigures] = field(default_factory=dict)
+    """By table, where several were released together, the first being that of the people. Other figures are
+    about all of them; ``ncp`` is the mean over all columns, each over the rows of its table."""
 
     def _collect_kept_state(self) -> dict[str, Any]:
         """What is kept when a report is pickled or copied: its figures, not the rows that they are of."""
@@ -121,6 +143,11 @@ class Report(PartlyPickled):
         return self.search_space_log10 - log10(self.nodes)
 
     @property
+    def bound(self) -> float | None:
+        """What no release loses less than that keeps the goal; None where nothing was proved."""
+        return self.lower_bound
+
+    @property
     def gap(self) -> float | None:
         """How far the loss may be above the least, as a share of it; None without a lower bound."""
         return None if self.lower_bound is None else measure_gap(self.loss["value"], self.lower_bound)
@@ -129,6 +156,7 @@ class Report(PartlyPickled):
         """As plain values, for JSON."""
         # Without the evidence: asdict would copy the whole table.
         plain = asdict(replace(self, evidence=None)) | {
+            "bound": self.bound,
             "gap": self.gap,
             "reduction_log10": self.reduction_log10,
         }
@@ -141,8 +169,9 @@ class Report(PartlyPickled):
         del plain["evidence"]
         if self.people is None:
             del plain["people"]
-        if not self.sets:
-            del plain["sets"]
+        for name in ("sets", "tables"):
+            if not getattr(self, name):
+                del plain[name]
         if self.people_left_out is None:
             del plain["people_left_out"]
         return plain

@@ -56,7 +56,7 @@ from shoal.support.files import whole_file
 _ON_REQUEST = " How some of them looked before is shown only on request (--excerpt)."
 _LONGEST = 160  # characters of a cell in an excerpt
 # A browser that is told so fetches nothing and runs nothing, whatever stands in a cell.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 def write_page(report: Report, evidence: Evidence, path: Path, original: bool = False) -> None:
@@ -74,7 +74,7 @@ def draw_page(report: Report, evidence: Evidence, folder: Path | None = None, or
     body = "\n".join(_draw_sections(report, evidence, plain, name, original))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         "<title>Anonymization report: "
         f"{escape(name)}</title>\n<style>\n{read_style_sheet()}</style>\n</head>\n"
@@ -404,7 +404,8 @@ def _draw_note(text: str) -> str:
 def _draw_table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
     """A table of cells that are HTML."""
     # Heads are plain strings; cells are HTML, escaped where they were made.
-    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
+    # A head without a word would be announced as one.
+    head = "".join(f"<th>{escape(name)}</th>" if name else "<td></td>" for name in heads)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return _wrap_table(head, body)
 

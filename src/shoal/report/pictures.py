@@ -5,6 +5,7 @@ They are SVG with colours of their own; the charts of a report, in ``svg.py``, t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -29,6 +30,17 @@ class Picture:
 
     def _repr_html_(self) -> str:
         return "\n".join(self.drawings)
+
+    def to_svg(self) -> str:
+        """One drawing with all of them below each other, for a file."""
+        parts, below = [], 0
+        for drawing in self.drawings:
+            found = re.search(r'viewBox="0 0 \d+ (\d+)"', drawing)
+            assert found is not None
+            parts.append(drawing.replace("<svg ", f'<svg y="{below}" height="{found[1]}" ', 1))
+            below += int(found[1])
+        head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {below}" width="{_WIDTH}">'
+        return "\n".join([head, *parts, "</svg>", ""])
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +91,11 @@ def draw_lines(
         Whether the axis upward begins at 0.
     """
     points = [point for line in lines for point in line.points] or [(1.0, 0.0)]
-    x, y = _x_scale([at for at, _ in points], logarithmic), _y_scale([at for _, at in points], zero)
+    heights = [at for _, at in points]
+    for line in lines:
+        ends = zip(line.points, line.spread, strict=False)
+        heights += [at + sign * off for (_, at), off in ends for sign in (-1, 1)]
+    x, y = _x_scale([at for at, _ in points], logarithmic), _y_scale(heights, zero)
     marks = sorted({at for at, _ in points}) if logarithmic else _steps(x)
     parts = [*_draw_frame(title, across, up, marks, x, y)]
     for number, line in enumerate(lines):
@@ -187,8 +203,10 @@ def _round_up(value: float) -> float:
     return next(step * power for step in (1, 2, 2.5, 4, 5, 10) if step * power >= value * 0.999999)
 
 
-def write_page(path: Path, title: str, picture: Picture, rows: pl.DataFrame) -> None:
-    """A page with a picture and a table, which needs nothing from elsewhere and has no script."""
+def write_page(
+    path: Path, title: str, picture: Picture, rows: pl.DataFrame, words: Sequence[str] = ()
+) -> None:
+    """A page with words, a picture and a table, which needs nothing from elsewhere and has no script."""
     head = "".join(f"<th>{escape(name)}</th>" for name in rows.columns)
     body = "\n".join(
         f"<tr>{''.join(f'<td>{escape(format_cell(value))}</td>' for value in row)}</tr>"
@@ -198,7 +216,8 @@ def write_page(path: Path, title: str, picture: Picture, rows: pl.DataFrame) -> 
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
         "<style>body{font-family:sans-serif;margin:2em}td,th{padding:.2em .6em;text-align:left}"
         "svg{max-width:100%}</style>"
-        f"<h1>{escape(title)}</h1>{picture._repr_html_()}<table><tr>{head}</tr>{body}</table></html>"
+        f"<h1>{escape(title)}</h1>{''.join(f'<p>{escape(word)}</p>' for word in words)}"
+        f"{picture._repr_html_()}<table><tr>{head}</tr>{body}</table></html>"
     )
     with whole_file(path) as stream:
         stream.write(page.encode())

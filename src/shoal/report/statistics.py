@@ -23,6 +23,7 @@ from shoal.privacy import Counts, TCloseness
 from shoal.privacy.known_rows import KnownRows, PersonalRows, measure_known_rows
 from shoal.privacy.people import count_people
 from shoal.recipes.recipe import Recipe
+from shoal.recipes.schema import choose_cell_types, find_released_quasi
 from shoal.table import Column, Table, infer_type, parse_values, read_table, to_strings
 from shoal.table.frames import use_safe_name
 from shoal.verification.linked import LinkedRows, count_linked_people
@@ -65,18 +66,23 @@ class Evidence:
         # sees, so a mistake in rendering would show here too.
         return self.table if self.released_only else read_table(self.frame, self.recipe.reading)
 
+    @property
+    def released_quasi(self) -> tuple[str, ...]:
+        """The quasi-identifiers by the names that they have in the release."""
+        return find_released_quasi(self.recipe, self.released_table.names)
+
     @cached_property
     def counts(self) -> Counts:
         """Its classes, by the verifier's count."""
         recipe = self.recipe
         return count_classes(
-            self.released_table, recipe.quasi, recipe.sensitive, self.columns, person=self.person
+            self.released_table, self.released_quasi, recipe.sensitive, self.columns, person=self.person
         )
 
     @cached_property
     def class_of(self) -> NDArray[np.int64]:
         """The class of each released row, by the same count."""
-        return row_classes(self.released_table, self.recipe.quasi)
+        return row_classes(self.released_table, self.released_quasi)
 
     def _number_rows_before(self) -> NDArray[np.int32]:
         """For each distinct row of the search, a number that equal ones share."""
@@ -591,7 +597,8 @@ def build_excerpt(evidence: Evidence) -> Excerpt:
     rng = np.random.default_rng(recipe.seed)
     chosen = rng.choice(recoding.size.size, min(_SHOWN_CLASSES, recoding.size.size), replace=False)
     frame, names = evidence.table.frame, (*recipe.quasi, *recipe.sensitive)
-    values = recoding.render_classes(tuple(frame.schema[name] for name in recipe.quasi), recipe.render)
+    native = choose_cell_types(recipe, (frame.schema[name] for name in recipe.quasi))
+    values = recoding.render_classes(native, recipe.render)
     of_row = recoding.class_of[recoding.table.of_row]
     classes = []
     for at in sorted(chosen.tolist()):

@@ -52,6 +52,9 @@ def show_report(console: Console, report: Report, tables: Sequence[object] = (),
     console.print()
     console.print(indent_block(columns_table(report)))
     console.print()
+    if report.tables:
+        console.print(indent_block(tables_table(report)))
+        console.print()
     for part in search_parts(report, tables, every):
         console.print(indent_block(part))
         console.print()
@@ -102,23 +105,31 @@ def show_verification(console: Console, source: str, found: Verification) -> Non
     show_findings(console, found.findings)
 
 
-def show_applied(console: Console, source: str, applied: Applied, output: Path | None) -> None:
+def show_applied(
+    console: Console, source: str, applied: Applied, output: Path | None, held_back: Path | None = None
+) -> None:
     """Print what became of later rows."""
     kept, gone = applied.rows - applied.suppressed_rows, applied.suppressed_rows
     console.print(f"{source}: {kept:,} of {applied.rows:,} rows fit the classes", soft_wrap=True)
     # Suppressed rows have two reasons, which call for different remedies.
+    fate = "suppressed" if held_back is None else "held back"
     if gone > applied.broken:
-        console.print(f"  suppressed because no class stands for them: {gone - applied.broken:,}")
+        console.print(f"  {fate} because no class stands for them: {gone - applied.broken:,}")
     for name, values in applied.uncovered.items():
         console.print(Text(f"    new in '{name}': {', '.join(values)}"), soft_wrap=True)
     if applied.broken:
-        console.print(f"  suppressed because they would have broken the goal: {applied.broken:,}")
+        console.print(f"  {fate} because they would have broken the goal: {applied.broken:,}")
     console.print()
     console.print(indent_block(models_table(applied.verification.models)))
     console.print()
     show_findings(console, applied.verification.findings)
     if output is not None:
         console.print(f"wrote {output}", soft_wrap=True)
+    if held_back is not None:
+        console.print(
+            f"wrote {gone:,} rows to {held_back}, as they came: give them again with the next ones",
+            soft_wrap=True,
+        )
 
 
 def show_checks(console: Console, page: str, checks: Sequence[Check]) -> None:
@@ -174,6 +185,19 @@ def columns_table(report: Report) -> Table:
     table.add_row(
         Text("all columns", "bold"), "", "", Text(format_percent(report.ncp), "bold"), draw_bar(report.ncp)
     )
+    return table
+
+
+def tables_table(report: Report) -> Table:
+    """What became of each table, where there are several."""
+    names = ("table", "rows", "released", "left out", "people", "lost all rows", "lost", "")
+    table = plain_table(*names)
+    for column in table.columns[1:7]:
+        column.justify = "right"
+    for name, each in report.tables.items():
+        counts = (each.rows, each.released_rows, each.left_out, each.people, each.people_left_out)
+        shown = (*(f"{count:,}" for count in counts), format_percent(each.ncp))
+        table.add_row(Text(name), *shown, draw_bar(each.ncp))
     return table
 
 

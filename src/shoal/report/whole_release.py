@@ -120,7 +120,8 @@ def _draw_finding(finding: Finding) -> str:
 
 def draw_recipe(recipe: str) -> str:
     """The recipe of a page."""
-    return f'<pre id="shoal-recipe">{escape(recipe)}</pre>'
+    # A long line is scrolled, with the keyboard only where it can have the focus.
+    return f'<pre id="shoal-recipe" tabindex="0">{escape(recipe)}</pre>'
 
 
 def accept_in_page(path: Path, accept: Mapping[str, str]) -> None:
@@ -153,6 +154,6 @@ def _redraw_parts(plain: dict[str, Any], findings: Sequence[Finding]) -> dict[st
         r'<section id="shoal-findings">.*?</section>': draw_findings(
             findings, plain["figures"]["rows"] is None
         ),
-        r'<pre id="shoal-recipe">.*?</pre>': draw_recipe(plain["recipe"]),
+        r'<pre id="shoal-recipe"[^>]*>.*?</pre>': draw_recipe(plain["recipe"]),
         BLOCK.pattern: embed_json(plain),
     }

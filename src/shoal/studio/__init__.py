@@ -2,22 +2,27 @@
 
 ::
 
-    server.py       starts everything: socket on loopback, guard, uvicorn; the routes /rows and /download
+    server.py       starts everything: socket on loopback, guard, uvicorn; the routes /rows, /download, /teach
     guard.py        checks every request first: Host, Origin, key in the path, size; adds headers
     uploads.py      Uploads: the files of the user, their limit in bytes, when they are removed
     uploader.py     `draw_uploader(workspace, use)`: a place to drop a file on
     private.py      files that nobody else may read
     state.py        StudioWorkspace: all that the user opened, chose and ran; on the server, one per studio
+    event_tables.py EventTable: a further table about the same people, with what was found in its columns
     running.py      Run: a process of its own per run, its progress, its files (`Run.report`, `Run.figures`)
     worker.py       what that process does; figures.py counts what pages show of a run beyond its report
     process.py      ChildProcess: how the studio starts, hears and ends what runs beside it
     profile.py      what the head of a column shows
     presets.py      goals in plain words
+    journal.py      Journal: every decision, to be undone, logged, and saved in a project
+    projects.py     the project in the page; its file is that of `shoal.recipes.project`
+    dossiers.py     the dossier in the step Release
     page.py         Page: what a step gets; `page.workspace`, `page.mark_changed()`, `page.open_step("run")`
     pages.py        the rail of six steps around a step; registers the pages
     steps/          one file per step, each with `draw_step(page)`
     exploring/      the sections of the step Explore; insight.py counts for them, in the process of the run
     attacking.py    AttackRun: simulated attacks on a run, in a process of their own
+    teaching.py     lessons on a small table, each in a tab of its own; the route /teach
     hierarchies.py  `open_dialog(page, column)`: the dialog that Describe opens; tree.js is its tree
     drafting.py     HierarchyDraft: a hierarchy while it is made there
     grid.py, .js    `Grid(source, rows, heads)`: a table of any length, rows fetched from /rows/<source>,

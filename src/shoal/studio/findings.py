@@ -65,9 +65,12 @@ _LINKS = (
     "In Goal, protect from somebody who knows more rows of a person, best from one who knows all, or do not "
     "keep the rows of a person together. Then start another run."
 )
+_LINKED = ("linked-rows", "row-counts")
 _REMEDIES = {
     "linked-rows": _LINKS,
     "row-counts": _LINKS,
+    "whole-sets": "In Goal, protect from somebody who knows all items, or in Describe leave the column out. "
+    "Then start another run.",
     "row-order": "Sort the release by what it shows, and start another run.",
 }
 
@@ -109,12 +112,18 @@ def _draw_actions(page: Page, run: Run, finding: Finding) -> None:
         _draw_button(f"Leave {it} out", finding, lambda: _give_role(page, finding, "identifier"))
     elif kind == "repeated" and finding.severity == "high":
         _draw_button("Count people by it", finding, lambda: _give_role(page, finding, "person"))
+    elif kind in ("whole-sets", *_LINKED) and run.recipe.knows != "all":
+        _draw_button("Protect from all that is known", finding, lambda: _change_form(page, knows="all"))
+        if kind in _LINKED:
+            _draw_button("Do not link the rows", finding, lambda: _change_form(page, pseudonym=False))
+        else:
+            _draw_button("Leave it out", finding, lambda: _give_role(page, finding, "identifier"))
     elif kind == "row-order":
-        _draw_button("Sort the rows", finding, lambda: _sort_rows(page))
+        _draw_button("Sort the rows", finding, lambda: _change_form(page, row_order="released"))
     elif kind == "spelling" and finding.severity == "high":
         _draw_button("Count them as one", finding, lambda: _fold_spellings(page, finding))
-    if finding.severity == "high":
-        _draw_button("Accept", finding, lambda: _ask_reason(page, run, finding), "flat")
+    if finding.severity != "low":
+        _draw_button("Accept, because …", finding, lambda: _ask_reason(page, run, finding), "flat")
 
 
 def _draw_button(
@@ -139,8 +148,8 @@ def _fold_spellings(page: Page, finding: Finding) -> None:
     _run_again(page)
 
 
-def _sort_rows(page: Page) -> None:
-    page.workspace.goal = page.workspace.goal.change_form(row_order="released")
+def _change_form(page: Page, **values: object) -> None:
+    page.workspace.goal = page.workspace.goal.change_form(**values)
     _run_again(page)
 
 

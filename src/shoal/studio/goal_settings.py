@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -75,9 +75,11 @@ def _read_field_docs(kind: type) -> dict[str, str]:
     found = {}
     # Python keeps no docstrings of fields: they are the strings below annotated names.
     for field, below in zip(body.body, body.body[1:], strict=False):
-        told = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
-        if told and isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-            found[field.target.id] = " ".join(str(below.value.value).split())  # type: ignore[attr-defined]
+        is_text = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+        if is_text and isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+            told = " ".join(str(below.value.value).split())  # type: ignore[attr-defined]
+            # An input of the form is empty where Python says None.
+            found[field.target.id] = told.replace("where None", "if this is empty")
     return found
 
 
@@ -171,9 +173,15 @@ def list_setting_fields(known: Mapping[str, Sequence[str]]) -> list[tuple[Declar
 
 
 def draw_settings(
-    values: Mapping[str, Any], change: Callable[[str, Any], object], known: Mapping[str, Sequence[str]]
+    values: Mapping[str, Any],
+    change: Callable[[str, Any], object],
+    known: Mapping[str, Sequence[str]],
+    without: Collection[str] = (),
 ) -> None:
-    """Inputs for settings of the table; ``change`` gets the name of one and its new value."""
+    """Inputs for settings of the table; ``change`` gets the name of one and its new value.
+
+    Those in ``without`` are elsewhere in the page.
+    """
 
     def make_handler(dial: FormField) -> Callable[[events.ValueChangeEventArguments[Any]], None]:
         def store_setting(event: events.ValueChangeEventArguments[Any]) -> None:
@@ -183,6 +191,8 @@ def draw_settings(
 
     with theme.box("dials"):
         for each, dial in list_setting_fields(known):
+            if dial.name in without:
+                continue
             value = values.get(dial.name, dial.default)
             _draw_setting(dial, name_choices(each, dial), value, make_handler(dial))
 

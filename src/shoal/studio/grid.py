@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from nicegui.element import Element
 
-from shoal.studio.insight import RecodedRows, Side, parse_source
+from shoal.studio.insight import RecodedRows, Side, lists_released_sets, parse_source
 from shoal.studio.running import Run
 from shoal.studio.state import StudioWorkspace
 from shoal.table import Table, to_strings
@@ -78,7 +78,8 @@ def _slice_recoded_rows(
 
 def shown_columns(table: Table, run: Run) -> tuple[str, ...]:
     """The columns that a run has released, in the order of the table."""
-    hidden = (*run.recipe.identifier, run.recipe.person, run.recipe.group)
+    sets = () if lists_released_sets(run.recipe) else run.recipe.sets
+    hidden = (*run.recipe.identifier, run.recipe.person, run.recipe.group, *sets)
     return tuple(name for name in table.names if name not in hidden)
 
 

@@ -170,9 +170,8 @@ class HierarchyDialog:
         ui.timer(0.01, self._load_values, once=True)
 
     async def _load_values(self) -> None:
-        source = self.page.workspace.source
-        assert source is not None
-        counts = await asyncio.to_thread(count_value_rows, source.table, self.column)
+        self.values = await asyncio.to_thread(self.page.workspace.select_values, self.column)
+        counts = await asyncio.to_thread(count_value_rows, self.values, self.column)
         self.draft = HierarchyDraft(self.column, counts)
         tree = self.page.workspace.trees.get(self.column)
         if tree is None:
@@ -227,8 +226,7 @@ class HierarchyDialog:
         ).props("outlined dense stack-label debounce=400")
 
     def _draw_target(self) -> None:
-        assert self.page.workspace.source is not None
-        names = [name for name in self.page.workspace.source.table.names if name != self.column]
+        names = [name for name in self.values.names if name != self.column]
 
         async def set_target(event: events.ValueChangeEventArguments[str]) -> None:
             self.target = event.value
@@ -254,9 +252,7 @@ class HierarchyDialog:
         async def read_upload(path: File) -> None:
             await self._run_in_thread(partial(self._read_file, path))
 
-        draw_uploader(
-            self.page.workspace, read_upload, "Drop a file here, or choose one with +", _KINDS, _LIMIT
-        )
+        draw_uploader(self.page.workspace, read_upload, "Drop a file with a hierarchy here", _KINDS, _LIMIT)
 
     def _read_file(self, path: File) -> Callable[[], None]:
         """Read a file, and remove it; what errors call it is what the user calls it."""
@@ -289,7 +285,7 @@ class HierarchyDialog:
         # Under the present hierarchy every string would count as a value, damaged ones as well.
         bare = replace(workspace.build_column(self.column), hierarchy=None)
         goes_with = target if way == "learned" and target else None
-        built = build_from_table(workspace.source.table, bare, way, said, goes_with)
+        built = build_from_table(self.values, bare, way, said, goes_with)
         # Still in the thread, since a large tree takes a while here, too.
         look = TreeSummary.from_counts(built.hierarchy, self.draft.counts)
         return partial(

@@ -6,7 +6,8 @@ release: the class of each row, and what each class is released as; so a page of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -16,6 +17,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.engines.release import Release
+from shoal.recipes.recipe import Recipe
+from shoal.recipes.schema import choose_cell_types
 from shoal.report.charts import (
     MOST_SENSITIVE,
     closeness_chart,
@@ -113,14 +116,24 @@ def write_rows(release: Release, folder: Path) -> None:
     # Rows with missing values may have been dropped before, which shifts the positions.
     row = kept if rows is None else rows[kept]
     frame = pl.DataFrame({"row": row.astype(np.uint32), "class": of_row[kept].astype(np.uint32)})
+    if lists_released_sets(release.recipe):
+        frame = frame.with_columns(
+            to_strings(use_safe_name(release.frame[name])).alias(f"set {name}")
+            for name in release.recipe.sets
+        )
     frame.write_parquet(folder / ROWS)
     _build_class_table(evidence).write_parquet(folder / CLASSES)
+
+
+def lists_released_sets(recipe: Recipe) -> bool:
+    """Whether released sets can be shown beside the original ones: only if both are in the same order."""
+    return recipe.row_order == "keep" and recipe.person is None
 
 
 def _build_class_table(evidence: Evidence) -> pl.DataFrame:
     """For every class its size, and per quasi-identifier the released text and what it lost, from 0 to 1."""
     recoding, recipe = evidence.recoding, evidence.recipe
-    native = tuple(evidence.table.frame.schema[name] for name in recipe.quasi)
+    native = choose_cell_types(recipe, (evidence.table.frame.schema[name] for name in recipe.quasi))
     texts = recoding.render_classes(native, recipe.render)
     made = {"size": pl.Series(recoding.size.astype(np.uint32))}
     for j, (name, cells) in enumerate(zip(recipe.quasi, evidence.list_released_cells(), strict=True)):
@@ -140,6 +153,8 @@ class RecodedRows:
     classes: pl.DataFrame
     grouped: NDArray[np.int64]
     """The released rows in the order of their classes."""
+    sets: Mapping[str, pl.Series] = field(default_factory=dict)
+    """The released cells of columns of sets."""
 
     @classmethod
     def from_folder(cls, folder: Path) -> RecodedRows:
@@ -174,6 +189,11 @@ class RecodedRows:
                 j = quasi.index(name)
                 columns.append(_format_change(old, self.classes[f"text {j}"].gather(of), side))
                 lost.append(self.classes[f"lost {j}"].gather(of).to_numpy() * (side != "before"))
+            elif name in self.sets:
+                new = self.sets[name].gather(at)
+                columns.append(_format_change(old.fill_null(""), new, side))
+                # How much an item lost is not known here, only that a cell is not what it was.
+                lost.append((old.fill_null("") != new).to_numpy() * 0.5 * (side != "before"))
             else:
                 columns.append(old)
                 lost.append(np.zeros(at.size))
@@ -187,7 +207,8 @@ def _read_recoded_rows(folder: Path) -> RecodedRows:
     rows, classes = pl.read_parquet(folder / ROWS), pl.read_parquet(folder / CLASSES)
     of = rows["class"].to_numpy()
     # Stable, so that the rows of a class stay in the order of the table.
-    return RecodedRows(rows["row"].to_numpy(), of, classes, np.argsort(of, kind="stable"))
+    sets = {name.removeprefix("set "): rows[name] for name in rows.columns if name.startswith("set ")}
+    return RecodedRows(rows["row"].to_numpy(), of, classes, np.argsort(of, kind="stable"), sets)
 
 
 def _format_change(old: pl.Series, new: pl.Series, side: Side) -> pl.Series:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from nicegui import ui
 
+from shoal.studio.journal import Journal
 from shoal.studio.state import StudioWorkspace
 
 
@@ -17,6 +18,8 @@ class Page:
     workspace: StudioWorkspace
     id: str
     """Of the client."""
+    journal: Journal
+    """What was decided so far, to be undone and saved."""
     draw: Callable[[], object] = field(default=lambda: None)
     """Draws the whole page anew."""
 

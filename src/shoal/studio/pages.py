@@ -11,9 +11,15 @@ from starlette.responses import RedirectResponse
 
 from shoal.studio import theme
 from shoal.studio.findings import count_open
+from shoal.studio.journal import Journal
 from shoal.studio.page import Page
+from shoal.studio.presets import renew_preset
+from shoal.studio.projects import draw_project_buttons
+from shoal.studio.running import Run
 from shoal.studio.state import STEPS, StudioWorkspace
 from shoal.studio.steps import describe, explore, goal, open_table, release, run
+from shoal.studio.uploader import draw_uploader
+from shoal.studio.words import summarize_goal, summarize_models
 
 _SHOW: dict[str, Callable[[Page], None]] = {
     "open": open_table.draw_step,
@@ -27,7 +33,7 @@ _LOGO = "studio-logo.svg"
 _THEMES = {None: ("brightness_auto", "system"), False: ("light_mode", "light"), True: ("dark_mode", "dark")}
 
 
-def register_pages(workspace: StudioWorkspace) -> None:
+def register_pages(workspace: StudioWorkspace, journal: Journal) -> None:
     """Register the pages of a workspace."""
     app.add_static_file(local_file=Path(__file__).with_name("favicon.svg"), url_path=f"/{_LOGO}")
 
@@ -36,19 +42,20 @@ def register_pages(workspace: StudioWorkspace) -> None:
         return RedirectResponse(f"/{workspace.step}")
 
     for step in STEPS:
-        _register_step(workspace, step)
+        _register_step(workspace, journal, step)
 
 
-def _register_step(workspace: StudioWorkspace, step: str) -> None:
+def _register_step(workspace: StudioWorkspace, journal: Journal, step: str) -> None:
     @ui.page(f"/{step}", title=f"{step.title()} - Shoal Studio")
     def show_page() -> None:
         workspace.step = step
-        here = Page(workspace, context.client.id)
+        here = Page(workspace, context.client.id, journal)
         theme.apply_style()
         ui.dark_mode(workspace.dark)
         ui.add_body_html(_KEEP_FOCUS)
         body = ui.refreshable(lambda: _draw_body(here, step))
         body()
+        _accept_drops(here)
         client = context.client  # what was pressed may be gone once the page is drawn anew
 
         def redraw_page() -> None:
@@ -82,14 +89,38 @@ function keepFocus() {
 </script>"""
 
 
+def _accept_drops(page: Page) -> None:
+    """Take a file that is dropped anywhere on the page, but for places that take files themselves."""
+    made = draw_uploader(page.workspace, lambda path: open_table.receive_file(page, path))
+    made.add_slot("header", "<span></span>")  # without an input, which nobody could see
+    made.style("display: none")
+    ui.add_body_html(_DROP % made.id)
+
+
+_DROP = """<script>
+addEventListener("dragover", event => {
+  if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+});
+addEventListener("drop", event => {
+  const files = event.dataTransfer?.files;
+  if (!files?.length || event.target.closest?.(".q-uploader")) return;
+  event.preventDefault();
+  getElement(%d).$refs.qRef.addFiles(files);
+});
+</script>"""
+
+
 def _draw_body(page: Page, step: str) -> None:
+    if page.workspace.goal.models or step == "goal":
+        renew_preset(page.workspace)  # the columns may have changed since it was taken
     with theme.box("studio"):
         theme.text("Skip to the step", "skip", "a", href="#step")
         rail = ui.refreshable(lambda: _draw_rail(page, step))
         with theme.box("rail", "header"):
             rail()
         page.draw_rail = rail.refresh
-        with theme.box("main", "main", id="step"), theme.box("inner"):
+        # Quasar's page is a <main> around all of this, and a page has one.
+        with theme.box("main", id="step", tabindex="-1"), theme.box("inner"):
             missing = find_missing_step(page.workspace, step)
             if missing is None:
                 _SHOW[step](page)
@@ -127,6 +158,7 @@ _NAMES = {
 
 def _draw_rail(page: Page, here: str) -> None:
     workspace = page.workspace
+    page.journal.note_changes()
     with theme.box("brand"):
         theme.box("", "img", src=_LOGO, alt="")
         theme.text("Shoal Studio", "", "span")
@@ -136,6 +168,7 @@ def _draw_rail(page: Page, here: str) -> None:
     with theme.box("foot"):
         theme.text("Everything stays on this computer.", "local")
         icon, words = _THEMES[workspace.dark]
+        draw_project_buttons(page)
         theme.button(f"Theme: {words}", lambda: _switch_theme(page), "flat", icon=icon)
 
 
@@ -167,23 +200,28 @@ _ABOUT = {
 
 def _describe_progress(workspace: StudioWorkspace, step: str) -> str:
     """What has been done in a step, in a few words."""
-    done = [run for run in workspace.runs if run.state == "done"]
+    run = workspace.find_run()
+    if run is not None and step in ("explore", "release"):
+        return _describe_shown_run(workspace, run, step)
     if step == "open" and workspace.source is not None:
         return workspace.source.name
     if step == "describe" and workspace.of_role("quasi"):
         return f"{len(workspace.of_role('quasi'))} recognisable columns"
     if step == "goal" and workspace.goal.models:
-        return ", ".join(_format_model(chosen.name, chosen.values) for chosen in workspace.goal.models)
+        return summarize_goal({chosen.name: chosen.values for chosen in workspace.goal.models})
     if step == "run" and workspace.runs:
+        done = [run for run in workspace.runs if run.state == "done"]
         return f"{len(done)} of {len(workspace.runs)} done"
-    if step == "release" and (run := workspace.find_run()) is not None and (severe := count_open(run)):
-        return "1 severe finding" if severe == 1 else f"{severe} severe findings"
     return ""
 
 
-def _format_model(name: str, values: object) -> str:
-    first = next(iter(dict(values).items()), None)  # type: ignore[call-overload]
-    return name if first is None else f"{first[0]} = {first[1]}"
+def _describe_shown_run(workspace: StudioWorkspace, run: Run, step: str) -> str:
+    """Which run the last two steps are about, and whether something is to be done about it."""
+    if step == "explore":
+        since = " · changed since" if workspace.list_changes_since(run) else ""
+        return f"run {run.number}: {summarize_models(run.recipe)}{since}"
+    severe = count_open(run)
+    return f"{severe} severe finding{'s' if severe > 1 else ''}" if severe else ""
 
 
 _DARK = {None: "'auto'", False: "false", True: "true"}

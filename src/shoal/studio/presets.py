@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from shoal.studio.state import ComponentSettings
+from shoal.studio.state import ComponentSettings, StudioWorkspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +67,15 @@ PRESETS: dict[str, GoalPreset] = {
         ),
     )
 }
+
+
+def apply_preset(workspace: StudioWorkspace, preset: GoalPreset) -> None:
+    """Take the models of a preset, as far as the columns have something for them."""
+    models = preset.build_models(workspace.asks_sensitive)
+    workspace.goal = replace(workspace.goal, preset=preset.key, models=models)
+
+
+def renew_preset(workspace: StudioWorkspace) -> None:
+    """Take the models of the preset that was chosen again, if one was."""
+    if workspace.goal.preset:
+        apply_preset(workspace, PRESETS[workspace.goal.preset])

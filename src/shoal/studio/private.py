@@ -26,7 +26,8 @@ def write_text(path: Path, text: str) -> None:
 
 
 def close_to_others(folder: Path) -> None:
-    """Take all files of a folder from others; links are left alone, since what they lead to is not ours."""
+    """Take a folder and its files from others; links are left alone: what they lead to is not ours."""
+    folder.chmod(_FOLDER)
     for path in folder.iterdir():
         if path.is_file() and not path.is_symlink():
             path.chmod(_FILE)

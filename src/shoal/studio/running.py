@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -13,24 +14,28 @@ from time import monotonic, sleep
 from typing import Any, Literal
 
 from shoal.engines.api import verify
-from shoal.errors import RecipeError
+from shoal.errors import RecipeError, ShoalError
 from shoal.privacy import Model, move_population
 from shoal.recipes.recipe import Recipe
 from shoal.report.whole_release import accept_in_page
 from shoal.studio.attacking import ATTACK_ERRORS, AttackRun
 from shoal.studio.insight import CLASSES, ROWS
+from shoal.studio.keys import KEY
 from shoal.studio.private import make_folder, write_text
 from shoal.studio.process import ChildProcess
-from shoal.studio.worker import ERRORS, RECIPE, REPORT, RESULT, TREES
+from shoal.studio.worker import ERRORS, RECIPE, RELEASE, REPORT, RESULT, TREES
 from shoal.support.files import whole_file
 from shoal.table import Table, read_table
 from shoal.verification.findings import Finding, accept_findings
 from shoal.verification.verifier import Verification, may_release_nothing
 
-TAKEN = {RECIPE, REPORT, RESULT, TREES, ERRORS, ROWS, CLASSES, ATTACK_ERRORS}
+PACK = f"{RELEASE}.zip"
+"""All files of a folder in one."""
+TAKEN = {RECIPE, REPORT, RESULT, TREES, ERRORS, ROWS, CLASSES, ATTACK_ERRORS, KEY, RELEASE, PACK}
 """Names in the folder of a run that no table may have."""
 
-State = Literal["waiting", "running", "done", "failed", "cancelled"]
+State = Literal["waiting", "running", "done", "failed", "cancelled", "saved"]
+"""A saved run came with a project: what it found is known, and its files are not there."""
 
 
 @dataclass(eq=False)
@@ -41,6 +46,8 @@ class Run:
     recipe: Recipe
     """As it is exported: its input and output are names beside it."""
     folder: Path
+    name: str = ""
+    """What the user calls it, beside its number."""
     started: datetime = field(default_factory=datetime.now)
     state: State = "waiting"
     doing: str = "waiting for the run before it"
@@ -58,6 +65,8 @@ class Run:
     """The last simulated attack on it."""
     verified: dict[str, Verification] = field(default_factory=dict)
     """What an outsider finds in the released files, by their names; empty until they are looked at."""
+    unchecked: str = ""
+    """Why they could not be looked at; empty if they could, or were not yet."""
     refused: list[dict[str, Any]] = field(default_factory=list)
     """The findings for which nothing was released, if that is why."""
     tables: Mapping[str, Path] = field(default_factory=dict, repr=False)
@@ -95,6 +104,16 @@ class Run:
         return self._process
 
     @property
+    def title(self) -> str:
+        """Its number, with its name if it has one."""
+        return f"Run {self.number}: {self.name}" if self.name else f"Run {self.number}"
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether every promise was counted in the files, and holds."""
+        return bool(self.verified) and all(file.holds for file in self.verified.values())
+
+    @property
     def released_only(self) -> bool:
         """Whether it tells of the release and of nothing else (safepub)."""
         return self.recipe.uses_safepub
@@ -122,19 +141,42 @@ class Run:
     def _list_release_paths(self) -> list[Path]:
         assert self.recipe.output is not None
         release = self.folder / self.recipe.output
+        if self.recipe.events:
+            return sorted(release.iterdir())
         return list(dict.fromkeys((release, release.with_suffix(".csv"), release.with_suffix(".parquet"))))
+
+    def check_files(self) -> None:
+        """Read the released files as an outsider would, and count; say so if that fails. May take long."""
+        self.unchecked = ""
+        try:
+            self.verify_files()
+        except ShoalError as error:
+            self.unchecked = str(error)
 
     def verify_files(self) -> None:
         """Read the released files as an outsider would, and count. May take long."""
         # What is accepted may change later, so `findings` looks at it.
         recipe, found = replace(self.recipe, models=self._locate_models(), accept={}), {}
+        if recipe.events:
+            self._verify_folder(recipe)
+            return
         for path in filter(Path.exists, self._list_release_paths()):
             # Detected again: an outsider does not know how the original was written.
-            reading = replace(recipe.reading, delimiter=None, encoding=None)
+            reading = replace(recipe.reading, delimiter=None, encoding=None, sheet=None)
             table = read_table(path, reading, may_be_empty=may_release_nothing(recipe.models))
             # The population is read as the run read it.
             found[path.name] = _verify_file(table, recipe)
         self.verified = found
+
+    def _verify_folder(self, recipe: Recipe) -> None:
+        """Join the files of several tables as an outsider would, and count; pack them if all holds."""
+        paths = self._list_release_paths()
+        found = verify(self.folder / RELEASE, recipe=recipe)
+        if found.holds:
+            with whole_file(self.folder / PACK, private=True) as stream, zipfile.ZipFile(stream, "w") as pack:
+                for path in paths:
+                    pack.write(path, f"{RELEASE}/{path.name}", zipfile.ZIP_DEFLATED)
+        self.verified = {" and ".join(path.name for path in paths): found}
 
     def _locate_models(self) -> tuple[Model, ...]:
         return tuple(
@@ -160,13 +202,15 @@ class Run:
         # Replaced in one step, since somebody may be downloading it.
         with whole_file(self.folder / RECIPE, private=True) as stream:
             stream.write(self.recipe.to_toml().encode())
-        accept_in_page(self.folder / REPORT, self.recipe.accept)
+        if not self.recipe.events:  # of which there is no page
+            accept_in_page(self.folder / REPORT, self.recipe.accept)
 
     def list_files(self) -> dict[str, Path]:
-        """What can be downloaded, by name."""
-        if self.state != "done":
+        """What can be downloaded, by name: nothing before the files are counted, no release that fails."""
+        if self.state != "done" or not self.verified:
             return {}
-        made = [*self._list_release_paths(), self.folder / REPORT, self.folder / RECIPE, self.folder / TREES]
+        released = [*self._list_release_paths(), self.folder / PACK] if self.is_checked else []
+        made = [*released, self.folder / REPORT, self.folder / RECIPE, self.folder / TREES]
         return {path.name: path for path in made if path.exists()}
 
     def _follow_process(self, process: ChildProcess) -> None:
@@ -182,7 +226,8 @@ class Run:
         if code == 0:
             self._read_result()
         else:
-            self.error = failed or self._explain_crash(code)
+            # The folder of a run is not the user's.
+            self.error = failed.replace(f"{self.folder}/", "") or self._explain_crash(code)
             self.state = "failed"
 
     def _apply_message(self, told: dict[str, Any]) -> None:

@@ -13,17 +13,22 @@ from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI
-from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
+from nicegui import app as nicegui_app
 from nicegui import ui
 
 from shoal.algorithms import ALGORITHMS
 from shoal.codespace.loss import LOSSES
 from shoal.errors import InputError
 from shoal.privacy import MODELS
+from shoal.recipes.project import SUFFIX, Project
 from shoal.studio import pages
 from shoal.studio.grid import fetch_rows
 from shoal.studio.guard import Guard
+from shoal.studio.journal import Journal
+from shoal.studio.keys import KEY
 from shoal.studio.state import StudioWorkspace
+from shoal.studio.teaching import build_lesson
 from shoal.support.parameters import byte_count
 from shoal.table.formats import FORMATS
 
@@ -52,12 +57,13 @@ def serve_studio(
 
     at_exit(end_studio)
     try:
+        journal = Journal(workspace)
         if file is not None:
-            workspace.use_source(workspace.load_table(file))
+            _open_file(workspace, journal, file)
         listener = _open_listener(port)
         number = listener.getsockname()[1]
         root = f"http://127.0.0.1:{number}"
-        guarded = Guard(build_application(workspace), number, lambda: workspace.uploads.free_bytes)
+        guarded = Guard(build_application(workspace, journal), number, lambda: workspace.uploads.free_bytes)
         say(f"Shoal Studio is at {root}/{guarded.key}/\nCtrl-C ends it and removes what was uploaded.")
         if browser:
             # Others may see what a browser is started with, so that is not the address itself.
@@ -68,6 +74,18 @@ def serve_studio(
         asyncio.run(uvicorn.Server(config).serve(sockets=[listener]))
     finally:
         workspace.close()
+
+
+def _open_file(workspace: StudioWorkspace, journal: Journal, file: Path) -> None:
+    """Open a table, or a project with the table that lies beside it."""
+    if file.suffix.lower() == SUFFIX:
+        project = Project.load(file)
+        journal.take_project(project, file)
+        named = workspace.waiting.input if workspace.waiting is not None else None
+        if named is None or not (file.parent / Path(named).name).is_file():
+            return
+        file = file.parent / Path(named).name
+    workspace.use_source(workspace.load_table(file))
 
 
 def _open_listener(port: int | None) -> socket.socket:
@@ -86,8 +104,9 @@ def _open_listener(port: int | None) -> socket.socket:
     raise InputError(f"port {port} cannot be used: leave --port out to take any that is free")
 
 
-def build_application(workspace: StudioWorkspace) -> FastAPI:
+def build_application(workspace: StudioWorkspace, journal: Journal | None = None) -> FastAPI:
     """The pages, the rows they ask for and the files they offer; without the guard."""
+    journal = journal or Journal(workspace)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
 
     @app.get("/rows/{which}")
@@ -104,7 +123,23 @@ def build_application(workspace: StudioWorkspace) -> FastAPI:
         headers = {"Cache-Control": "no-store"}
         return FileResponse(path, filename=name, headers=headers, content_disposition_type=how)
 
-    pages.register_pages(workspace)
+    @app.get("/teach/{name}")
+    def show_lesson(name: str) -> Response:
+        lesson = build_lesson(workspace, name)
+        if lesson is None:
+            return Response("there is no such lesson", 404)
+        return HTMLResponse(lesson, headers={"Cache-Control": "no-store"})
+
+    @app.get("/key/{number}")
+    def download_key(number: int) -> Response:
+        path = workspace.find_key(number)
+        if path is None:
+            return Response("there is no such key", 404)
+        return FileResponse(path, filename=KEY, headers={"Cache-Control": "no-store"})
+
+    pages.register_pages(workspace, journal)
+    # Its bar at the top would move with every request, without a name for those who do not see it.
+    nicegui_app.config.quasar_config["loadingBar"]["skipHijack"] = True
     ui.run_with(
         app,
         title="Shoal Studio",

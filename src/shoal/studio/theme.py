@@ -103,12 +103,15 @@ def draw_tiles(pairs: Sequence[tuple[str, str]]) -> None:
                 text(what, "what")
 
 
-def draw_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def draw_table(heads: Sequence[str], rows: Sequence[Sequence[str]], classes: str = "") -> None:
     """A small table of texts."""
-    with box("scroll"), box("plain-table", "table"):
+    # With the keyboard a table that is too wide can only be scrolled if it can have the focus.
+    scroll = {"tabindex": "0", "role": "region", "aria_label": f"Table: {', '.join(filter(None, heads))}"}
+    with box("scroll", **scroll), box(f"plain-table {classes}", "table"):
         with box("", "thead"), box("", "tr"):
             for head in heads:
-                text(head, "", "th", scope="col")
+                # An empty head of a table is a cell: a screen reader would announce it as a head.
+                text(head, "", "th" if head else "td", **({"scope": "col"} if head else {}))
         with box("", "tbody"):
             for row in rows:
                 with box("", "tr"):

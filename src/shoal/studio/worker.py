@@ -18,6 +18,7 @@ from time import monotonic
 from typing import Any
 
 from shoal.engines.api import run
+from shoal.engines.release import Release
 from shoal.errors import ShoalError
 from shoal.recipes.equivalent import hierarchy_files
 from shoal.recipes.recipe import Recipe
@@ -28,6 +29,8 @@ from shoal.table.hierarchies.arx import render_arx
 
 RECIPE, REPORT, RESULT, ERRORS = "recipe.toml", "report.html", "result.json", "errors.txt"
 TREES = "hierarchies.zip"
+RELEASE = "release"
+"""The folder with the files of several tables."""
 _PAUSE = 0.1  # seconds between two lines about the same
 
 
@@ -52,15 +55,26 @@ def _carry_out(folder: Path) -> None:
     release = run(Recipe.from_toml(folder / RECIPE), on_progress=ProgressSender())
     send_message(doing="report", done=0.0)
     assert release.recipe.output is not None
+    figures: dict[str, Any] = {}
+    if release.recipe.events:
+        close_to_others(folder / RELEASE)
+    else:
+        _write_views(folder, release)
+        figures = build_figures(release)
+    _write_trees(folder, release.recipe)
+    result = {"report": release.report.to_dict(), "figures": figures}
+    write_text(folder / RESULT, json.dumps(result))
+
+
+def _write_views(folder: Path, release: Release) -> None:
+    """What there is of a release of one table only: further formats, the page of the report, its rows."""
+    assert release.recipe.output is not None
     for suffix in (".csv", ".parquet"):
         other = Path(release.recipe.output).with_suffix(suffix)
         if not other.exists():
             release.write(other)
     release.report.to_html(folder / REPORT)
     write_rows(release, folder)
-    _write_trees(folder, release.recipe)
-    result = {"report": release.report.to_dict(), "figures": build_figures(release)}
-    write_text(folder / RESULT, json.dumps(result))
 
 
 def _write_trees(folder: Path, recipe: Recipe) -> None:

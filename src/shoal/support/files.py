@@ -7,8 +7,10 @@ import os
 import re
 import shutil
 import stat
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -19,6 +21,13 @@ _unfinished: set[Path] = set()
 
 
 _MEGABYTE = 1 << 20
+# Waits until this process says that all is well, or is no more, whatever ended it.
+_WATCH = """
+import pathlib, shutil, sys
+if not sys.stdin.read():
+    shutil.rmtree(sys.argv[1], ignore_errors=True)
+    pathlib.Path(sys.argv[1]).unlink(missing_ok=True)
+"""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
@@ -104,10 +113,88 @@ def scratch_folder(beside: Path) -> Iterator[Path]:
     _unfinished.add(folder)
     try:
         folder.mkdir(mode=0o700)  # for it holds values of the original table
-        yield folder
+        with remove_if_killed(folder):
+            yield folder
     finally:
         _remove_path(folder)
         _unfinished.discard(folder)
+
+
+@contextmanager
+def remove_if_killed(path: Path) -> Iterator[None]:
+    """Let another process remove a file or folder, should this one end where it cannot do so itself.
+
+    So it is when the system kills it, for want of memory or because somebody asked. A machine that loses
+    its power, or a container that ends with all of its processes, leaves the path behind.
+    """
+    watch = _start_watch(path)
+    try:
+        yield
+    finally:
+        if watch is not None:
+            watch.communicate(b"done")
+
+
+def _start_watch(path: Path) -> subprocess.Popen[bytes] | None:
+    if not sys.executable or getattr(sys, "frozen", False):  # there is no Python to start
+        return None
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _WATCH, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # or it would be interrupted together with this one
+        )
+    except OSError:  # no further process is allowed: then what is killed leaves its files
+        return None
+
+
+def check_folder(
+    path: str | Path, files: Iterable[str] | None = None, forbidden: Iterable[Path] = ()
+) -> None:
+    """Raise an OutputError if a folder of a release could not be written at ``path``.
+
+    One that is there already is replaced, if it has nothing but ``files``: an earlier release, and nothing
+    that somebody would miss. Unless these are known, it may have any.
+    """
+    target = Path(path).resolve()
+    if not target.parent.is_dir():
+        raise OutputError(f"{path} cannot be written: there is no folder {Path(path).parent}")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        raise OutputError(f"{path} cannot be written: the folder {Path(path).parent} is read-only")
+    if target.exists() and not target.is_dir():
+        raise OutputError(f"{path} is a file, and a release of several tables is a folder: name another one")
+    if any(target in other.resolve().parents or target == other.resolve() for other in forbidden):
+        raise OutputError(f"{path} has an input of this run in it; write the release to another folder")
+    there = {each.name for each in target.iterdir()} if target.is_dir() and files is not None else set()
+    if others := sorted(there - set(files or ())):
+        raise OutputError(
+            f"{path} has something else in it, such as '{others[0]}': name a folder that does not exist, or "
+            "one that has an earlier release only"
+        )
+
+
+@contextmanager
+def whole_folder(path: str | Path, files: Iterable[str], forbidden: Iterable[Path] = ()) -> Iterator[Path]:
+    """Lend an empty folder; with all that is written into it, it takes its place at the end, or is removed.
+
+    Nobody else can enter it before. See `check_folder` for what it may replace.
+    """
+    check_folder(path, files, forbidden)
+    target = Path(path).resolve()
+    with scratch_folder(target) as scratch:
+        made, before = scratch / "release", scratch / "before"
+        made.mkdir()
+        yield made
+        try:
+            if target.exists():
+                target.replace(before)
+            made.replace(target)
+        except OSError as error:
+            if before.exists() and not target.exists():
+                before.replace(target)
+            raise OutputError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 @contextmanager

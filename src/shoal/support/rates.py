@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
+from statistics import NormalDist
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 CONFIDENCE = 0.95
-_Z = 1.959963984540054  # the quantile of the normal distribution that belongs to it
+
+
+def find_quantile(family: int = 1) -> float:
+    """How many standard errors an interval has on each side, so that a family of them holds together.
+
+    Bonferroni's correction: with ``family`` intervals, each leaves out so much less.
+    """
+    return NormalDist().inv_cdf(1.0 - (1.0 - CONFIDENCE) / (2.0 * family))
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A share with its confidence interval, all within 0 and 1."""
+    """A value with its confidence interval."""
 
     value: float
     low: float
     high: float
-
-    @classmethod
-    def from_error(cls, value: float, error: float) -> Estimate:
-        """A value and the error on both sides, cut to what a share can be."""
-        low, middle, high = (min(max(x, 0.0), 1.0) for x in (value - error, value, value + error))
-        return cls(middle, low, high)
 
     def to_dict(self) -> dict[str, float]:
         """As plain values, for JSON."""
@@ -35,61 +40,82 @@ class Rate:
 
     successes: int
     attacks: int
+    worth: float | None = None
+    """How many independent attacks they are worth; all of them where None."""
+
+    @classmethod
+    def by_person(cls, success: NDArray[np.bool_], person: NDArray[np.integer]) -> Rate:
+        """A rate where some people were attacked several times, which says less than as many people would.
+
+        The variance is that of a bootstrap that draws people with all attacks on them, in closed form.
+        """
+        if not success.size:
+            return cls(0, 0)
+        attacks = np.bincount(person)
+        right = np.bincount(person, success)
+        share = right.sum() / success.size
+        variance = float(((right - share * attacks) ** 2).sum()) / success.size**2
+        return cls(int(success.sum()), success.size).with_variance(variance, int((attacks > 0).sum()))
+
+    def with_variance(self, variance: float, people: int) -> Rate:
+        """The same with the variance that was found for its share, from ``people`` people."""
+        # No success, and nothing but success, have no variance: then every person counts once.
+        plain = self.share * (1.0 - self.share)
+        worth = plain / variance if plain > 0 and variance > 0 else float(people)
+        return Rate(self.successes, self.attacks, min(worth, float(self.attacks)))
 
     @property
     def share(self) -> float:
         """The share that succeeded, as counted."""
         return self.successes / self.attacks if self.attacks else 0.0
 
-    @property
-    def centre(self) -> float:
-        """Middle of Wilson's interval: the estimate that control groups are compared by."""
-        z = _Z
-        # Drawn towards 1/2, so that no success in few attacks is not taken for safety.
-        return (self.successes + z * z / 2) / (self.attacks + z * z)
-
-    @property
-    def error(self) -> float:
-        """Half the width of Wilson's interval."""
-        z, n, s = _Z, self.attacks, self.successes
-        # Without any attack this is 1/2 around a centre of 1/2: nothing is known.
-        return z / (n + z * z) * sqrt((s * (n - s) / n if n else 0.0) + z * z / 4)
-
-    def estimate(self) -> Estimate:
+    def estimate(self, family: int = 1) -> Estimate:
         """The share as counted, within Wilson's interval.
 
         References
         ----------
         E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22, 1927.
         """
+        z, n = find_quantile(family), float(self.attacks) if self.worth is None else self.worth
+        # Without any attack this is 1/2 around a centre of 1/2: nothing is known.
+        centre = (self.share * n + z * z / 2) / (n + z * z)
+        error = z / (n + z * z) * sqrt(self.share * (1.0 - self.share) * n + z * z / 4)
         # The share can leave the interval by rounding only; the interval then follows it.
-        around = Estimate.from_error(self.centre, self.error)
-        return Estimate(self.share, min(around.low, self.share), max(around.high, self.share))
+        return Estimate(
+            self.share, max(min(centre - error, self.share), 0.0), min(max(centre + error, self.share), 1.0)
+        )
 
-    def estimate_excess_risk(self, control: Rate) -> Estimate:
+    def estimate_excess_risk(self, control: Rate, family: int = 1) -> Estimate:
         """What of the success is not seen in a control group, as a share of what could have been.
+
+        Below 0 where the control group had more success.
 
         References
         ----------
         M. Giomi, F. Boenisch, C. Wehmeyer, B. Tasnádi, "A unified framework for quantifying privacy risk in
-        synthetic data", PoPETs 2023(2): R = (r - r_control) / (1 - r_control), errors propagated.
+        synthetic data", PoPETs 2023(2): R = (r - r_control) / (1 - r_control).
         """
-        # Never 0: the centre stays below 1 even if every attack succeeds.
-        rest = 1.0 - control.centre
-        risk = (self.centre - control.centre) / rest
-        # Derivatives of R: 1 / rest by r, and (r - 1) / rest^2 by r_control.
-        error = sqrt((self.error / rest) ** 2 + (control.error * (1.0 - self.centre) / rest**2) ** 2)
-        return Estimate.from_error(risk, error)
+        advantage, others = self.estimate_advantage(control, family), control.estimate(family)
+        # Where all of the control group succeed, the middle of their interval leaves something to gain.
+        rest = max(1.0 - others.value, 1.0 - (others.low + others.high) / 2)
+        # Nobody gains more than all that there is to gain, however wide the interval.
+        return Estimate(advantage.value / rest, advantage.low / rest, min(advantage.high / rest, 1.0))
 
-    def estimate_advantage(self, control: Rate) -> Estimate:
+    def estimate_advantage(self, control: Rate, family: int = 1) -> Estimate:
         """How much greater it is than in a control group.
 
         References
         ----------
         S. Yeom, I. Giacomelli, M. Fredrikson, S. Jha, "Privacy risk in machine learning: analyzing the
-        connection to overfitting", CSF 2018: the advantage of an attacker on membership.
+        connection to overfitting", CSF 2018: the advantage of an attacker on membership. R. G. Newcombe,
+        "Interval estimation for the difference between independent proportions", Statistics in Medicine 17,
+        1998, method 10: its interval.
         """
-        return Estimate.from_error(self.centre - control.centre, sqrt(self.error**2 + control.error**2))
+        own, others = self.estimate(family), control.estimate(family)
+        value = own.value - others.value
+        below = sqrt((own.value - own.low) ** 2 + (others.high - others.value) ** 2)
+        above = sqrt((own.high - own.value) ** 2 + (others.value - others.low) ** 2)
+        return Estimate(value, value - below, value + above)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""

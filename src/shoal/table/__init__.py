@@ -1,8 +1,9 @@
 """Tables: reading, writing, column types; frames in and the same kind of frame out."""
 
 from shoal.table.columns import Column
+from shoal.table.decimals import check_decimal
 from shoal.table.delimited import check_delimiter
-from shoal.table.frames import Origin, Table, to_strings
+from shoal.table.frames import Origin, Table, from_strings, to_strings
 from shoal.table.readers import ReadOptions, read_quasi_names, read_table
 from shoal.table.rowwise import RowSource, open_rows
 from shoal.table.streams import TableStream, check_streamable, open_stream, read_schema, write_batches
@@ -29,6 +30,7 @@ __all__ = [
     "RowSource",
     "Table",
     "TableStream",
+    "check_decimal",
     "check_delimiter",
     "check_streamable",
     "check_writable",
@@ -36,6 +38,7 @@ __all__ = [
     "count_formula_cells",
     "count_formula_rows",
     "find_formula_names",
+    "from_strings",
     "infer_type",
     "neutralize_formulas",
     "open_rows",

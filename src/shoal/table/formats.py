@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from shoal.errors import InputError
+from shoal.errors import ChangedError, InputError
 from shoal.support.extensions import ExtensionTable
 from shoal.table.base import TableFormat
 
@@ -38,6 +39,13 @@ _COMPRESSIONS: dict[str, Compression] = {".gz": "gzip", ".zst": "zstd"}
 
 _FORMAT_MAGIC: dict[bytes, Format] = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "excel"}
 _COMPRESSION_MAGIC: dict[bytes, Compression] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+
+
+_HEAD = 1 << 12  # bytes that tell what a table without a name is
+# A brace alone may begin the name of a column in delimited text.
+_OBJECT = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*["}]')
+# An Arrow stream begins with the marker of its first message; Excel files are zip archives.
+_HEADS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\xff\xff\xff\xff": ".arrows", b"PK\x03\x04": ".xlsx"}
 
 
 # Further formats by their suffix, without the dot. Reading and writing one takes nothing but its class.
@@ -83,6 +91,14 @@ def detect_format(path: Path) -> tuple[Format, Compression | None]:
     return next(
         (kind for magic, kind in _FORMAT_MAGIC.items() if first.startswith(magic)), named
     ), compression
+
+
+def choose_suffix(path: Path) -> str:
+    """The suffix of the name under which a table is read as what it is, by its first bytes, unpacked."""
+    first = read_head(path, detect_format(path)[1], _HEAD)
+    if _OBJECT.match(first):
+        return ".jsonl"
+    return next((suffix for magic, suffix in _HEADS.items() if first.startswith(magic)), ".csv")
 
 
 def has_magic(path: Path, format: Format, compression: Compression | None) -> bool:
@@ -167,7 +183,7 @@ def ensure_unchanged(path: Path) -> Iterator[Callable[[], None]]:
 
     def check_state() -> None:
         if _read_state(path) != before:
-            raise InputError(f"{path} changed while it was read; run again once nobody writes to it")
+            raise ChangedError(f"{path} changed while it was read; run again once nobody writes to it")
 
     try:
         yield check_state

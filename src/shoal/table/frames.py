@@ -19,14 +19,24 @@ from shoal.table.native import (
     LeftOut,
     from_pandas,
     from_pyarrow,
+    gather_stream,
     holds_values,
     is_beyond_calendar,
     is_pandas_frame,
     is_pyarrow_table,
     leave_nothing_out,
     write_categories,
+    write_integers,
+    write_objects,
 )
-from shoal.table.rebuild import build_pandas, build_pyarrow, copy_column, copy_columns, prune_pandas
+from shoal.table.rebuild import (
+    build_pandas,
+    build_pyarrow,
+    copy_column,
+    copy_columns,
+    prune_pandas,
+    split_pandas,
+)
 
 Kind = Literal["path", "pandas", "polars", "lazy", "pyarrow", "spark"]
 _SHORT = 1 << 12  # rows up to which texts are compared one by one
@@ -160,6 +170,7 @@ class Table:
         *,
         keep_index: bool = False,
         keep_metadata: bool = False,
+        own_types: bool = False,
     ) -> Any:
         """Build a frame of the kind that came in, of the released cells and nothing else.
 
@@ -173,6 +184,8 @@ class Table:
             Names of the columns to leave out.
         keep_index, keep_metadata
             Whether the index of a pandas frame is one again, and attributes and metadata go along.
+        own_types
+            Whether new columns have the types of the old ones, and so those of a pandas frame its types.
         """
         rows = np.arange(self.rows) if rows is None else rows
         if wrong := [name for name, series in columns.items() if len(series) != len(rows)]:
@@ -182,7 +195,7 @@ class Table:
         if self.origin.kind == "pandas":
             # The columns of the index come first, so that a number tells which they are.
             index = sum(name not in left_out for name in self.origin.index) if keep_index else 0
-            new = self._pandas_arrays(columns)
+            new = self._pandas_arrays(columns, own_types)
             native = self.origin.native
             frame = build_pandas(native, new, rows, kept, index=index, attributes=keep_metadata)
             if keep_index and not self.origin.index:  # it counts rows, but somebody wants it
@@ -195,6 +208,21 @@ class Table:
         frame = self._build_polars(columns, rows, kept)
         return frame.lazy() if self.origin.kind == "lazy" else frame
 
+    def split_columns(self, pairs: Mapping[str, tuple[str, str]]) -> Table:
+        """The table with some columns twice, side by side and under two names, for two values each."""
+        if not pairs:
+            return self
+        names = [each for name in self.names for each in pairs.get(name, (name,))]
+        places = [at for at, name in enumerate(self.names) for _ in pairs.get(name, (name,))]
+        series = self.frame.get_columns()
+        frame = pl.DataFrame([series[at].alias(name) for at, name in zip(places, names, strict=True)])
+        native = self.origin.native
+        if self.origin.kind == "pandas":
+            native = split_pandas(native, [self.names.index(name) for name in pairs], places, names)
+        elif self.origin.kind == "pyarrow":
+            native = native.select(places).rename_columns(names)
+        return replace(self, frame=frame, origin=replace(self.origin, native=native))
+
     def _build_polars(
         self, columns: Mapping[str, pl.Series], rows: NDArray[np.integer[Any]], kept: Sequence[int]
     ) -> pl.DataFrame:
@@ -206,7 +234,7 @@ class Table:
         copies = copy_columns([chosen[name] for name in names])
         return pl.DataFrame([copy.alias(name) for copy, name in zip(copies, names, strict=True)])
 
-    def _pandas_arrays(self, columns: Mapping[str, pl.Series]) -> dict[int, Any]:
+    def _pandas_arrays(self, columns: Mapping[str, pl.Series], own_types: bool) -> dict[int, Any]:
         """New columns as pandas arrays, by their places."""
         native, place = self.origin.native, {name: at for at, name in enumerate(self.names)}
         arrays = {}
@@ -214,12 +242,16 @@ class Table:
             dtype = native.dtypes.iloc[place[name]]
             # Numbers, dates and truth values that stay what they are keep their pandas type, and missing
             # ones beside whole numbers do not turn these into floats. Text may be new text: it has no type.
-            same = (
-                series.dtype == self.frame.to_series(place[name]).dtype != pl.String
-                and str(dtype) != "object"
-            )
+            kept = own_types or series.dtype == self.frame.to_series(place[name]).dtype != pl.String
+            if kept and str(dtype) == "object" and series.dtype != pl.String:
+                arrays[place[name]] = write_objects(series)
+                continue
+            same = kept and str(dtype) != "object"
             if same and hasattr(dtype, "categories"):
                 arrays[place[name]] = prune_pandas(write_categories(series, dtype))
+                continue
+            if not same and series.dtype.is_integer():
+                arrays[place[name]] = write_integers(series)
                 continue
             values = _as_pandas(copy_column(series.alias("")), same)
             # Bare values, since a Series would be aligned on an index that need not be unique.
@@ -254,12 +286,15 @@ def _restore_type(values: Any, dtype: Any) -> Any:
 def from_native(
     source: object, *, with_index: bool = True, left_out: LeftOut = leave_nothing_out
 ) -> tuple[pl.DataFrame, Origin]:
-    """Return a pandas, polars or pyarrow frame as a polars one.
+    """Return a pandas, polars or pyarrow frame, or the rows of an Arrow stream, as a polars one.
 
     The index of a pandas frame becomes columns, unless it only counts rows or ``with_index`` is false.
     Columns that are ``left_out`` of the release may have any type.
     """
-    kind = _detect_kind(source)
+    kind = detect_kind(source)
+    if kind is None:
+        source = _gather_rows_of(source)
+        kind = detect_kind(source) or "polars"
     index: tuple[str, ...] = ()
     if kind == "pandas" and with_index:
         source, index = _index_to_columns(source)
@@ -364,6 +399,32 @@ def to_strings(series: pl.Series) -> pl.Series:
     return use_safe_name(series).dt.to_string("iso").alias(series.name)
 
 
+def from_strings(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return the values of which `to_strings` made texts."""
+    texts = use_safe_name(texts)
+    try:
+        if dtype == pl.Boolean:
+            return texts == "true"
+        if dtype == pl.Date:
+            return texts.str.to_date("%Y-%m-%d")
+        if dtype == pl.Time:
+            return texts.str.to_time("%H:%M:%S%.f")
+        if isinstance(dtype, pl.Datetime):
+            return _read_times(texts, dtype)
+        return texts.cast(dtype)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(
+            f"released values cannot be written as {dtype}: {quote(texts.unique(maintain_order=True), 3)}"
+        ) from error
+
+
+def _read_times(texts: pl.Series, dtype: pl.Datetime) -> pl.Series:
+    """Times of the type ``dtype``, of which each text with a zone says how far that is from UTC."""
+    zone = "%:z" if dtype.time_zone else ""
+    times = texts.str.to_datetime(f"%Y-%m-%d %H:%M:%S%.f{zone}", time_unit=dtype.time_unit)
+    return times.dt.convert_time_zone(dtype.time_zone) if dtype.time_zone else times
+
+
 def order_released(
     table: Table,
     classes: Mapping[str, pl.Series],
@@ -383,7 +444,8 @@ def order_released(
         The class of each released row, and its place in the table.
     """
     # There are fewer classes than rows, so these are sorted by the numbers of sorted classes.
-    rank = _rank_texts([*classes.values()])[class_of]
+    # Without quasi-identifiers, where there are sets alone, all rows are one class.
+    rank = _rank_texts([*classes.values()])[class_of] if classes else np.zeros(class_of.size, np.int64)
     others = [name for name in table.names if name not in classes and name not in left_out]
     if not others:
         place: NDArray[np.int64] = rank * rank.size + np.arange(rank.size)
@@ -408,7 +470,18 @@ def _rank_texts(cells: Sequence[pl.Series]) -> NDArray[np.int64]:
     return rank
 
 
-def _detect_kind(source: object) -> Kind:
+def _gather_rows_of(source: object) -> Any:
+    """The rows of something that is no frame, but gives them as a stream."""
+    if (found := gather_stream(source)) is not None:
+        return found
+    kind = f"{type(source).__module__}.{type(source).__qualname__}"
+    raise InputError(
+        f"a table is a path, an open file, an Arrow stream or a pandas, polars or pyarrow frame, not a {kind}"
+    )
+
+
+def detect_kind(source: object) -> Kind | None:
+    """The kind of a frame; None for what is none."""
     if is_pandas_frame(source):
         return "pandas"
     if is_pyarrow_table(source):
@@ -417,8 +490,7 @@ def _detect_kind(source: object) -> Kind:
         return "lazy"
     if isinstance(source, pl.DataFrame):
         return "polars"
-    found = f"{type(source).__module__}.{type(source).__qualname__}"
-    raise InputError(f"a table is a path or a pandas, polars or pyarrow frame, not a {found}")
+    return None
 
 
 def _from_lazy(frame: pl.LazyFrame) -> pl.DataFrame:
@@ -445,3 +517,15 @@ _CONVERTERS: dict[Kind, Callable[[Any, LeftOut], pl.DataFrame]] = {
     "lazy": lambda frame, _: _from_lazy(frame),
     "polars": lambda frame, _: frame,
 }
+
+
+def convert_to_pandas(data: pl.DataFrame) -> Any:
+    """A frame of pandas as its own reader would make it; that of polars where pandas is absent."""
+    try:
+        import pandas as pd  # noqa: PLC0415  optional
+    except ModuleNotFoundError:
+        return data
+    columns = {
+        series.name: series.to_list() if series.dtype == pl.String else series.to_numpy() for series in data
+    }
+    return pd.DataFrame(columns)

@@ -8,7 +8,8 @@ rows of one person can still be told.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,46 @@ def is_pandas_frame(source: object) -> bool:
 def is_pyarrow_table(source: object) -> bool:
     """Whether somebody gave a table of pyarrow, which is loaded then."""
     return _is_instance(source, "pyarrow", "Table")
+
+
+def find_stream(source: object) -> object | None:
+    """What gives the rows of something as an Arrow stream, as relations of databases do; None if nothing."""
+    if hasattr(source, "__arrow_c_stream__"):
+        return source
+    # Data sets of pyarrow give a reader instead.
+    reader = getattr(source, "to_reader", None) or getattr(_call(source, "scanner"), "to_reader", None)
+    return reader() if callable(reader) else None
+
+
+def _call(source: object, method: str) -> object | None:
+    found = getattr(source, method, None)
+    return found() if callable(found) else None
+
+
+def gather_stream(source: object) -> Any:
+    """The rows of an Arrow stream: as a table of pyarrow if they come from there, and else as a polars frame.
+
+    None of what is no stream.
+    """
+    stream = find_stream(source)
+    if stream is None:
+        return None
+    with explain_failure("the Arrow stream"):
+        if type(source).__module__.startswith("pyarrow"):
+            return sys.modules["pyarrow"].table(stream)
+        rows: Any = stream
+        return pl.DataFrame(rows)
+
+
+@contextmanager
+def explain_failure(what: str) -> Iterator[None]:
+    """Say in one paragraph what failed inside of somebody else's frame."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:  # it may be a query, which fails in any way
+        raise InputError(f"{what} cannot be read: {error}") from error
 
 
 def _is_instance(source: object, package: str, name: str) -> bool:
@@ -216,6 +257,21 @@ def write_categories(series: pl.Series, dtype: Any) -> Any:
     place = {value: at for at, value in enumerate(known.to_list())}
     codes: NDArray[np.int64] = np.array([place.get(value, -1) for value in series.to_list()], np.int64)
     return pandas.Categorical.from_codes(codes, dtype=dtype)
+
+
+def write_integers(series: pl.Series) -> Any:
+    """Whole numbers as a pandas array of a type that does not depend on whether some are missing."""
+    pandas = import_optional("pandas", "pandas")
+    missing = series.is_null().to_numpy()
+    return pandas.arrays.IntegerArray(series.fill_null(0).to_numpy().copy(), missing)
+
+
+def write_objects(series: pl.Series) -> Any:
+    """Dates and other values that pandas has no type for, as objects."""
+    pandas = import_optional("pandas", "pandas")
+    values = np.empty(len(series), object)
+    values[:] = series.to_list()
+    return pandas.array(values, dtype=object)
 
 
 # pyarrow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import IO, Any
 
 import polars as pl
 
-from shoal.errors import InputError, PluginError, ShoalError, quote
+from shoal.errors import InputError, PluginError, ShoalError, quote, unknown
+from shoal.table.decimals import Decimal, check_decimal, read_decimal_commas
 from shoal.table.delimited import (
     DelimitedLayout,
     check_delimiter,
@@ -27,7 +28,6 @@ from shoal.table.formats import (
     Compression,
     Format,
     detect_format,
-    ensure_unchanged,
     explain_errors,
     has_magic,
     import_optional,
@@ -35,6 +35,13 @@ from shoal.table.formats import (
 )
 from shoal.table.frames import Origin, Table, check_columns, check_names, check_schema, from_native
 from shoal.table.native import LeftOut, flatten_left_out, holds_values, leave_nothing_out
+from shoal.table.sources import (
+    ensure_parts_unchanged,
+    is_file_object,
+    join_parts,
+    list_parts,
+    spool_file_object,
+)
 
 try:
     import resource
@@ -59,6 +66,11 @@ class ReadOptions:
     quasi_line
         The line of delimited text that has the numbers of the quasi-identifiers, as in files of Mondrian in
         C: it is no row, and blanks after commas are no part of the cells.
+    sheet
+        Of a workbook, by its name; the first when None.
+    decimal
+        What stands before the decimals of numbers in delimited text: a point, or a comma as in ``1.234,50``.
+        Such numbers are released with a point.
     """
 
     delimiter: str | None = None
@@ -66,12 +78,19 @@ class ReadOptions:
     header: bool = True
     na: tuple[str, ...] = ()
     quasi_line: int | None = None
+    sheet: str | None = None
+    decimal: Decimal = "."
 
     def __post_init__(self) -> None:
         if self.quasi_line is not None and self.quasi_line < 1:
             raise InputError(f"lines are counted from 1, so that there is no line {self.quasi_line}")
         if self.delimiter is not None:
             object.__setattr__(self, "delimiter", check_delimiter(self.delimiter))
+        check_decimal(self.decimal)
+
+    def for_releases(self) -> ReadOptions:
+        """The same for a release of the table, in which numbers have a point."""
+        return replace(self, decimal=".")
 
 
 _DEFAULTS = ReadOptions()
@@ -90,8 +109,10 @@ def read_table(
     Parameters
     ----------
     source
-        A path, or a frame of pandas, polars (also lazy) or pyarrow. Files are delimited text, Parquet, Arrow,
-        JSON lines or Excel, by their first bytes or else their suffix, and may be compressed by gzip or zstd.
+        A path, a frame of pandas, polars (also lazy) or pyarrow, an Arrow stream, or an open file. Files are
+        delimited text, Parquet, Arrow, JSON lines or Excel, by their first bytes or else their suffix, and
+        may be compressed by gzip or zstd. A folder, or a pattern such as ``day_*.parquet``, is one table in
+        several files.
     options
         For delimited text, what need not be detected; for all sources, what counts as missing.
     with_index
@@ -108,8 +129,11 @@ def read_table(
         When the source cannot be read whole and without doubt; names the line or column.
     """
     if isinstance(source, str | os.PathLike):
-        with ensure_unchanged(Path(source)):
-            frame, origin = _read_path(Path(source), options, may_be_empty)
+        frame, origin = _read_files(Path(source), options, may_be_empty)
+    elif is_file_object(source):
+        with spool_file_object(source) as path:
+            frame, origin = _read_path(path, options, may_be_empty)
+        origin = replace(origin, path=None)
     else:
         frame, origin = from_native(source, with_index=with_index, left_out=left_out)
     flat = flatten_left_out(frame, left_out)
@@ -149,6 +173,24 @@ def check_address_space() -> None:
         )
 
 
+def _read_files(path: Path, options: ReadOptions, may_be_empty: bool) -> tuple[pl.DataFrame, Origin]:
+    """Read a file, or all parts of a table that is several."""
+    parts = list_parts(path)
+    with ensure_parts_unchanged(parts or [path]):
+        if parts is None:
+            return _read_path(path, options, may_be_empty)
+        origins = []
+
+        def read_part(part: Path) -> pl.DataFrame:
+            frame, origin = _read_path(part, options, may_be_empty=True)
+            origins.append(origin)
+            return frame
+
+        frame = join_parts(path, parts, read_part)
+    # The release is written as the first of them is.
+    return frame, replace(origins[0], path=path)
+
+
 def _read_path(path: Path, options: ReadOptions, may_be_empty: bool) -> tuple[pl.DataFrame, Origin]:
     check_file(path)
     format, compression = detect_format(path)
@@ -165,7 +207,7 @@ def _read_path(path: Path, options: ReadOptions, may_be_empty: bool) -> tuple[pl
         return _read_extension(path, format, compression), origin
     _check_magic(path, format, compression)
     with _open_content(path, compression) as content:
-        return _read_excel(path, content, options.header), origin
+        return _read_excel(path, content, options), origin
 
 
 def _read_extension(path: Path, format: Format, compression: Compression | None) -> pl.DataFrame:
@@ -214,6 +256,8 @@ def _read_text(
         text, _ = take_quasi_line(path, text, options.quasi_line)
     layout = find_layout(path, text, options.delimiter, options.header, may_be_empty)
     frame = read_delimited(path, text, layout, options.header)
+    if options.decimal == ",":
+        frame = read_decimal_commas(frame, options.na)
     return frame, text_origin(path, text, layout, options.header, compression)
 
 
@@ -315,17 +359,20 @@ def _bad_object(line: bytes) -> str:
     return f"has lists or objects in {quote(nested)}; flatten them to plain values" if nested else ""
 
 
-def _read_excel(path: Path, content: IO[bytes], header: bool) -> pl.DataFrame:
+def _read_excel(path: Path, content: IO[bytes], options: ReadOptions) -> pl.DataFrame:
     fastexcel = import_optional("fastexcel", "shoal[excel]")
     book = content.read()
     try:
-        names = _sheet_names(fastexcel.read_excel(book), header)
+        opened = fastexcel.read_excel(book)
+        sheet = _choose_sheet(path, opened.sheet_names, options.sheet)
+        names = _sheet_names(opened, sheet, options.header)
         check_names(str(path), names)
         frame = pl.read_excel(
             BytesIO(book),
+            sheet_name=sheet,
             # Names are known; polars would take one like '*' for all columns.
             has_header=False,
-            read_options={"skip_rows": 1} if header else {},
+            read_options={"skip_rows": 1} if options.header else {},
             # Types by all rows, and nothing is dropped: rows and columns may be empty on purpose.
             infer_schema_length=None,
             drop_empty_rows=False,
@@ -334,17 +381,36 @@ def _read_excel(path: Path, content: IO[bytes], header: bool) -> pl.DataFrame:
         )
     except (fastexcel.FastExcelError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path} cannot be read as a workbook: {_first_line(error)}") from error
+    if not frame.height and len(opened.sheet_names) > 1:
+        raise InputError(
+            f"{path}: the sheet '{sheet}' has no rows; name another, as in --sheet NAME: "
+            f"{quote(each for each in opened.sheet_names if each != sheet)}"
+        )
     frame.columns = names
     return frame
+
+
+def list_sheets(path: Path) -> list[str]:
+    """The names of the sheets of a workbook."""
+    fastexcel = import_optional("fastexcel", "shoal[excel]")
+    with _open_content(path, detect_format(path)[1]) as content:
+        names: list[str] = fastexcel.read_excel(content.read()).sheet_names
+    return names
+
+
+def _choose_sheet(path: Path, names: Sequence[str], asked: str | None) -> str:
+    if asked is not None and asked not in names:
+        raise InputError(f"{path}: {unknown('sheet', asked, names)}")
+    return names[0] if asked is None else asked
 
 
 def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0].removeprefix("calamine error: ")
 
 
-def _sheet_names(book: Any, header: bool) -> list[str]:
-    """Return the names in the first sheet as they stand; polars would rename equal and missing ones."""
-    first = pl.DataFrame(book.load_sheet(0, header_row=None, n_rows=1, dtypes="string"))
+def _sheet_names(book: Any, sheet: str, header: bool) -> list[str]:
+    """Return the names of columns as they are; polars would rename equal and missing ones."""
+    first = pl.DataFrame(book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string"))
     if not header:
         return make_column_names(first.width)
     return [name or "" for name in (first.row(0) if first.height else ())]

@@ -93,6 +93,27 @@ def build_pandas(
     return frame
 
 
+def split_pandas(native: Any, split: Sequence[int], places: Sequence[int], names: Sequence[str]) -> Any:
+    """A pandas frame with columns at ``places`` under ``names``, those of ``split`` more than once.
+
+    Whole numbers are split into such as can be missing, because the bounds of everything are.
+    """
+    twice = set(split)
+    columns = {at: native.iloc[:, at] for at in set(places)}
+    nullable = {
+        at: column.astype(str(column.dtype).replace("int", "Int").replace("uI", "UI"))
+        for at, column in columns.items()
+        if at in twice and getattr(column.dtype, "kind", "") in "iu" and isinstance(column.dtype, np.dtype)
+    }
+    columns |= nullable
+    pandas = import_optional("pandas", "pandas")
+    frame = pandas.concat([columns[at] for at in places], axis=1)
+    labels = [native.columns[at] if at not in twice else name for at, name in zip(places, names, strict=True)]
+    frame.columns = _build_column_index(pandas, labels)
+    frame.attrs = dict(native.attrs)
+    return frame
+
+
 def _build_column_index(pandas: Any, labels: list[Any]) -> Any:
     """Names of columns as an index of their own: a shared one would list the columns that are left out."""
     if labels and all(isinstance(label, tuple) for label in labels):

@@ -158,6 +158,11 @@ def _open_text(path: Path, compression: Compression | None, options: ReadOptions
             f"{path}: the names of its columns are needed in a header, since without one the first row would "
             "tell how many there are"
         )
+    if options.decimal == ",":
+        raise InputError(
+            f"{path}: all rows together would decide which columns have decimal commas; "
+            "write numbers with points"
+        )
     encoding = _check_encoding(options.encoding)
     inner = path.with_suffix("") if by_suffix(path)[1] else path
     # By the name only: to detect it, one would have to look at rows.

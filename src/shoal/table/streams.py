@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,6 +20,7 @@ from shoal.table.formats import by_suffix, detect_format, explain_errors, import
 from shoal.table.frames import Origin, Table, check_calendar, check_schema
 from shoal.table.native import LeftOut, holds_values, leave_nothing_out, write_values
 from shoal.table.readers import ReadOptions, add_metadata, check_file, text_origin
+from shoal.table.sources import add_partition, list_parts
 from shoal.table.writers import write_delimited
 
 _BATCH = 1 << 18  # rows that are in memory at once
@@ -96,17 +97,20 @@ def open_stream(path: Path, options: ReadOptions, left_out: LeftOut = leave_noth
 
 
 def read_schema(path: Path, options: ReadOptions, left_out: LeftOut = leave_nothing_out) -> Table:
-    """The columns of a file, or of a folder of Parquet files, without rows."""
-    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-    if not files:
-        raise InputError(f"{path} is a folder without Parquet files")
-    # The files of a folder are parts of one table, with the same columns.
-    return open_stream(files[0], options, left_out).make_table()
+    """The columns of a file, or of Parquet files that are one table, without rows."""
+    parts = list_parts(path)
+    # The parts have the same columns.
+    table = open_stream(path if parts is None else parts[0], options, left_out).make_table()
+    return table if parts is None else replace(table, frame=add_partition(table.frame, path, parts[0]))
 
 
 def _open_text(path: Path, options: ReadOptions) -> TableStream:
     if options.quasi_line is not None:
         raise InputError(f"{path} has a line with numbers of columns, and cannot be read in parts")
+    if options.decimal == ",":
+        raise InputError(
+            f"{path} has decimal commas, and cannot be read in parts: write its numbers with points"
+        )
     # Nothing else is guessed: to transcode a file, all of it would have to be in memory.
     text = load_text(path, None, options.encoding or "utf-8")
     if isinstance(text.payload, bytes):

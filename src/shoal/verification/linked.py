@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import GoalNotMet, RecipeError, quote
-from shoal.privacy import MODELS, Counts, KAnonymity, MaxRisk, Model
+from shoal.privacy import MODELS, Counts, KAnonymity, MaxRisk, Model, model_text, population_of
 from shoal.privacy.people import count_people, count_varying_people, has_repeated_people
 from shoal.support.parameters import name_of
 from shoal.table import Column, Table
@@ -131,7 +131,17 @@ def verify_linked_whole(
 
 def check_linked_models(models: Sequence[Model], knows: int | None) -> None:
     """Refuse models that nobody can keep, or count, where rows are linked."""
+    if population_of(models) is not None:
+        raise RecipeError(
+            "models that compare with a population count people by one row, and with pseudonyms several rows "
+            "of a person are known to be of one: leave out the pseudonym, or take other models"
+        )
     for model in models:
+        if model.is_about_some_columns:
+            raise RecipeError(
+                f"{model_text(model)} is about some of the columns, and with pseudonyms whoever finds a row "
+                "sees all rows of its person: leave out the pseudonym, or take k for all columns"
+            )
         if model.sensitive and knows is not None:
             raise RecipeError(
                 f"{name_of(MODELS, model)} can be kept with pseudonyms only if knows is 'all', not {knows}: "
@@ -169,9 +179,15 @@ def number_histories(class_of: NDArray[np.int64], person: NDArray[np.int64]) -> 
 
 
 def count_fewest_people(
-    class_of: NDArray[np.int64], person: NDArray[np.int64], knows: int, least: int = 0
+    class_of: NDArray[np.int64],
+    person: NDArray[np.int64],
+    knows: int,
+    least: int = 0,
+    owner: NDArray[np.int64] | None = None,
 ) -> int:
     """The fewest people who have any choice of up to ``knows`` rows that somebody has.
+
+    Where an ``owner`` has several of what is a person here, owners are counted.
 
     Choices are made row by row, from those that come first in an order of rows: so no choice is made twice,
     and equal ones, of all people, are counted together. A choice that begins another is made by at least as
@@ -186,7 +202,7 @@ def count_fewest_people(
     begun = items.select(
         "person", pl.col("row").alias("choice"), pl.col("row").alias("last"), pl.lit(1, pl.Int64).alias("run")
     )
-    fewest = int(np.bincount(begun["choice"].to_numpy()).min())
+    fewest = _count_fewest_owners(begun, owner)
     waiting = [(1, begun)]
     while waiting and fewest >= least:
         length, begun = waiting.pop()
@@ -198,10 +214,17 @@ def count_fewest_people(
             continue
         longer = _extend_choices(begun, items, width)
         if longer.height:
-            # Every person makes a choice once, so that choices are people.
-            fewest = min(fewest, int(np.bincount(longer["choice"].to_numpy()).min()))
+            fewest = min(fewest, _count_fewest_owners(longer, owner))
             waiting.append((length + 1, longer))
     return fewest
+
+
+def _count_fewest_owners(begun: pl.DataFrame, owner: NDArray[np.int64] | None) -> int:
+    """Of all choices, the fewest who make one."""
+    choice = begun["choice"].to_numpy()
+    if owner is None:  # every person makes a choice once, so that choices are people
+        return int(np.bincount(choice).min())
+    return int(count_people(choice, owner[begun["person"].to_numpy()]).min())
 
 
 def _extend_choices(begun: pl.DataFrame, items: pl.DataFrame, width: int) -> pl.DataFrame:

@@ -13,7 +13,7 @@ import json
 import logging
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -40,6 +40,7 @@ _SHORT = 1 << 14  # rows up to which all columns are numbered at once
 # Numbered as texts: -0.0 and 0.0 are equal as floats, but not to a reader.
 _NAMED = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
 _LARGEST = 1 << 62  # what the numbers of several columns make together
+_DENSE = 1 << 16  # and up to which, with some more per row, what occurs is marked in a list
 
 
 def read_release(
@@ -98,24 +99,37 @@ class CellNumbers:
     """The cells of a frame, numbered as `number_cells` does.
 
     Those of a short frame are numbered all at once, because to ask polars for each of thousands of columns
-    takes longer than to number them. Long columns are numbered when they are asked for, and not kept.
+    takes longer than to number them. Long columns are numbered when they are asked for.
     """
 
     def __init__(self, frame: pl.DataFrame) -> None:
         self._frame = frame
         self._place: dict[str, int] = {}
         self._ranks: NDArray[np.int64] | None = None
+        self._kept: dict[str, tuple[NDArray[np.unsignedinteger], int]] = {}
+
+    def number_rows(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """Number rows as `number_rows` does, by the cells of some columns."""
+        return _combine_numbers((self.number_column(name) for name in names), self._frame.height)
 
     def number_column(self, name: str) -> tuple[NDArray[np.int64], int]:
         """Number the values of a column; null is the last."""
         if self._frame.height > _SHORT:
-            return number_cells(use_safe_name(self._frame.get_column(name)))
+            return self._number_long_column(name)
         if self._ranks is None:
             self._place = {each: at for at, each in enumerate(self._frame.columns)}
             self._ranks = _rank_cells(self._frame)
         number = self._ranks[:, self._place[name]]
         null = int(number.max(initial=0)) + 1
         return np.where(number == 0, null, number), null + 1
+
+    def _number_long_column(self, name: str) -> tuple[NDArray[np.int64], int]:
+        """Number a column once, and keep the numbers in as few bytes as they need."""
+        if name not in self._kept:
+            number, count = number_cells(use_safe_name(self._frame.get_column(name)))
+            self._kept[name] = number.astype(np.min_scalar_type(count)), count
+        kept, count = self._kept[name]
+        return kept.astype(np.int64), count
 
 
 def _rank_cells(frame: pl.DataFrame) -> NDArray[np.int64]:
@@ -131,14 +145,30 @@ def _rank_cells(frame: pl.DataFrame) -> NDArray[np.int64]:
 
 def number_rows(columns: Sequence[pl.Series]) -> NDArray[np.int64]:
     """Number rows so that those with equal cells, and only those, have equal numbers, from 0."""
-    key, size = np.zeros(len(columns[0]), np.int64), 1
-    for column in columns:
-        number, count = number_cells(column)
-        if size * count > _LARGEST:  # go on with the ranks of what the key holds
-            distinct, key = np.unique(key, return_inverse=True)
-            size = distinct.size
+    return _combine_numbers((number_cells(column) for column in columns), len(columns[0]))
+
+
+def _combine_numbers(cells: Iterable[tuple[NDArray[np.int64], int]], rows: int) -> NDArray[np.int64]:
+    """Number rows by the numbers of their cells in several columns, and how many there are in each."""
+    key, size = np.zeros(rows, np.int64), 1
+    dense = _DENSE + 16 * rows
+    for number, count in cells:
+        # Ranks as long as a list of all keys is short: a list is faster than to sort, and ranks stay few.
+        if size * count > _LARGEST or size <= dense < size * count:
+            key, size = _rank_keys(key, size, dense)
         key, size = key * count + number, size * count
-    return np.unique(key, return_inverse=True)[1]
+    return _rank_keys(key, size, dense)[0]
+
+
+def _rank_keys(key: NDArray[np.int64], size: int, dense: int) -> tuple[NDArray[np.int64], int]:
+    """The rank of each key below ``size`` among those that occur, from 0; and how many occur."""
+    if size > dense:
+        distinct, rank = np.unique(key, return_inverse=True)
+        return rank, distinct.size
+    occurs = np.zeros(size, np.bool_)
+    occurs[key] = True
+    rank = np.cumsum(occurs, dtype=np.uint32)  # of rows there are fewer
+    return rank[key].astype(np.int64) - 1, int(rank[-1])
 
 
 def read_json_cells(path: Path, layout: Origin, names: Sequence[str]) -> pl.DataFrame:

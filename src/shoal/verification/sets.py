@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, RecipeError, quote, unknown
-from shoal.privacy import MODELS, Counts, KAnonymity, MaxRisk, Model, population_of
+from shoal.privacy import MODELS, Counts, KAnonymity, MaxRisk, Model, model_text, population_of
+from shoal.privacy.groups import GroupAnonymity
+from shoal.privacy.people import count_people, has_repeated_people
 from shoal.support.parameters import name_of
 from shoal.table import Column, Table, to_strings
 from shoal.table.frames import use_safe_name
@@ -23,6 +26,10 @@ from shoal.verification.findings import JudgedRelease, judge_release
 from shoal.verification.linked import count_fewest_people
 from shoal.verification.outsider import number_rows
 from shoal.verification.verifier import Verification, check_columns, judge_counts, row_classes, verify_table
+
+Ints: TypeAlias = NDArray[np.int64]
+Owners: TypeAlias = tuple[Ints | None, Ints | None]
+"""The person of each row, and the group of that person, where these are counted."""
 
 _NOTHING_KNOWN: Mapping[str, Column] = MappingProxyType({})
 _NOTHING_ACCEPTED: Mapping[str, str] = MappingProxyType({})
@@ -51,11 +58,13 @@ def verify_sets(
     models: Sequence[Model],
     sets: KnownSets,
     columns: Mapping[str, Column] = _NOTHING_KNOWN,
+    owners: Owners = (None, None),
 ) -> Verification:
-    """Check a release with columns of sets that has been read: a row is a person.
+    """Check a release with columns of sets that has been read.
 
-    Whoever knows all quasi-identifiers of a person and any choice of up to ``knows`` of the items must find
-    as many people as the models say.
+    Whoever knows all quasi-identifiers of a row and any choice of up to ``knows`` of its items must find as
+    many people as the models say. A row is a person, unless ``owners`` say whose row each is, and of which
+    group that person is.
     """
     if not models:
         raise RecipeError("no privacy goal: say what must hold, for example k = 5")
@@ -68,15 +77,41 @@ def verify_sets(
         frame = pl.DataFrame([*cells, *(use_safe_name(table.column(name)).alias(name) for name in sensitive)])
         # Without the path, so that nothing reads the file again.
         whole = replace(table, frame=frame, origin=replace(table.origin, path=None))
-        return verify_table(whole, (_CLASS, _SETS), sensitive, models, columns)
-    fewest = int(np.bincount(class_of).min()) if table.rows else 0
-    if row.size:
-        known = np.unique(class_of[row] * (int(item.max()) + 1) + item, return_inverse=True)[1]
-        person = np.unique(row, return_inverse=True)[1]
-        least = max(model.least_size() for model in models)
-        fewest = min(fewest, count_fewest_people(known, person, sets.knows, least))
-    found = judge_counts(Counts(np.array([fewest]), {}), sensitive, models)
-    return replace(found, rows=table.rows, classes=int(class_of.max(initial=-1)) + 1)
+        return verify_table(whole, (_CLASS, _SETS), sensitive, models, columns, None, *owners)
+    person, group = owners
+    if group is not None:
+        models = (*models, GroupAnonymity.from_goal(models))
+    elif person is not None and not has_repeated_people(person):
+        person = None
+    least = max(model.least_size() for model in models)
+    fewest, groups = (
+        np.array([_count_fewest_owners(class_of, row, item, sets.knows, least, owner)])
+        for owner in (person, group)
+    )
+    counts = Counts(
+        fewest,
+        {},
+        rows_of=None if person is None else np.array([table.rows]),
+        groups=None if group is None else groups,
+    )
+    found = judge_counts(counts, sensitive, models)
+    people = None if person is None else int(np.count_nonzero(np.bincount(person)))
+    return replace(found, rows=table.rows, classes=int(class_of.max(initial=-1)) + 1, people=people)
+
+
+def _count_fewest_owners(
+    class_of: Ints, row: Ints, item: Ints, knows: int, least: int, owner: Ints | None
+) -> int:
+    """The fewest people, or groups, whom anybody finds who knows a class and some items of a row in it."""
+    if class_of.size == 0:
+        return 0
+    fewest = int((np.bincount(class_of) if owner is None else count_people(class_of, owner)).min())
+    if row.size == 0:
+        return fewest
+    known = np.unique(class_of[row] * (int(item.max()) + 1) + item, return_inverse=True)[1]
+    having, number = np.unique(row, return_inverse=True)
+    whose = None if owner is None else owner[having]
+    return min(fewest, count_fewest_people(known, number, knows, least, whose))
 
 
 def verify_sets_whole(
@@ -86,10 +121,19 @@ def verify_sets_whole(
     sets: KnownSets,
     columns: Mapping[str, Column] = _NOTHING_KNOWN,
     accept: Mapping[str, str] = _NOTHING_ACCEPTED,
+    owners: Owners = (None, None),
 ) -> Verification:
     """The same, and what all columns give away together; ``roles`` are quasi-identifiers and sensitive."""
-    found = verify_sets(table, *roles, models, sets, columns)
-    judged = JudgedRelease(table.frame, *roles, models, columns, sets=dict(sets.separators), knows=sets.told)
+    found = verify_sets(table, *roles, models, sets, columns, owners)
+    judged = JudgedRelease(
+        table.frame,
+        *roles,
+        models,
+        columns,
+        person=owners[0],
+        sets=dict(sets.separators),
+        knows=sets.told,
+    )
     return replace(found, findings=judge_release(judged, accept))
 
 
@@ -98,6 +142,11 @@ def check_set_models(models: Sequence[Model], knows: int | None) -> None:
     if population_of(models) is not None:
         raise RecipeError("models that compare with a population do not look at sets: take other models")
     for model in models:
+        if model.is_about_some_columns:
+            raise RecipeError(
+                f"{model_text(model)} is about some of the columns, and whoever knows items of a set knows "
+                "the other columns, too: take k for all columns"
+            )
         if knows is not None and not isinstance(model, KAnonymity | MaxRisk):
             raise RecipeError(
                 f"{name_of(MODELS, model)} is about classes, and people who share up to {knows} items are in "

@@ -34,13 +34,16 @@ from shoal.privacy import (
     model_parameters,
     number_distinct_values,
 )
+from shoal.privacy.equal_cells import EqualCells
+from shoal.privacy.fitting import PopulationRows
 from shoal.privacy.groups import GroupAnonymity
 from shoal.privacy.labels import build_cover_matrix
 from shoal.privacy.people import count_people, count_people_by_value, has_repeated_people, read_people
+from shoal.privacy.population import PopulationTable
 from shoal.table import Column, ReadOptions, Table, read_table, to_strings
 from shoal.table.frames import use_safe_name
 from shoal.verification.findings import Finding, JudgedRelease, judge_release
-from shoal.verification.outsider import number_cells, number_rows, read_json_cells
+from shoal.verification.outsider import CellNumbers, number_cells, number_rows, read_json_cells
 
 _NOTHING_KNOWN: Mapping[str, Column] = MappingProxyType({})
 _NOTHING_ACCEPTED: Mapping[str, str] = MappingProxyType({})
@@ -113,7 +116,7 @@ def verify_whole(
     sensitive: Sequence[str],
     models: Sequence[Model],
     columns: Mapping[str, Column] = _NOTHING_KNOWN,
-    people: Table | None = None,
+    people: PopulationTable | None = None,
     accept: Mapping[str, str] = _NOTHING_ACCEPTED,
     person: NDArray[np.int64] | None = None,
     group: NDArray[np.int64] | None = None,
@@ -150,26 +153,29 @@ def verify_table(
     sensitive: Sequence[str],
     models: Sequence[Model],
     columns: Mapping[str, Column] = _NOTHING_KNOWN,
-    people: Table | None = None,
+    people: PopulationTable | None = None,
     person: NDArray[np.int64] | None = None,
     group: NDArray[np.int64] | None = None,
+    cells: CellNumbers | None = None,
 ) -> Verification:
     """Check a table that has been read.
 
     Parameters
     ----------
-    people : Table, optional
+    people : PopulationTable, optional
         The population, if a model compares with one.
     person : int64[rows], optional
         The person of each row, if people are to be counted instead of rows.
     group : int64[rows], optional
         The group of each row's person, if every class must have as many groups as it must have people.
+    cells : CellNumbers, optional
+        The cells of the table, where they are numbered for other checks, too.
     """
     if not models:
         raise RecipeError("no privacy goal: say what must hold, for example k = 5")
     if group is not None:
         models = (*models, GroupAnonymity.from_goal(models))
-    counts = count_classes(table, quasi, sensitive, columns, people, person, group)
+    counts = count_classes(table, quasi, sensitive, columns, people, person, group, cells)
     found = judge_counts(counts, sensitive, models)
     if person is None or not counts.counts_people:
         return found
@@ -193,9 +199,10 @@ def count_classes(
     quasi: Sequence[str],
     sensitive: Sequence[str],
     columns: Mapping[str, Column] = _NOTHING_KNOWN,
-    people: Table | None = None,
+    people: PopulationTable | None = None,
     person: NDArray[np.int64] | None = None,
     group: NDArray[np.int64] | None = None,
+    cells: CellNumbers | None = None,
 ) -> Counts:
     """Group rows with equal quasi-identifiers; count the rows and the sensitive values of each group.
 
@@ -208,34 +215,72 @@ def count_classes(
     """
     check_columns(table, quasi, sensitive)
     # Sizes are counted from written cells, never from codes of the search.
-    class_of = row_classes(table, quasi)
+    class_of = row_classes(table, quasi) if cells is None else cells.number_rows(quasi)
+    suppressed = _find_suppressed_class(table, quasi, class_of)
     known = {name: columns.get(name, Column(name)) for name in (*quasi, *sensitive)}
     if person is not None and (group is not None or has_repeated_people(person)):
-        if people is not None:
+        if group is not None and people is not None:
             raise RecipeError(
-                "models that compare with a population count rows, and some people have several: take others"
+                "models that compare with a population count people, not groups: leave out the group, or "
+                "take other models"
             )
+        size = count_people(class_of, person)
         return Counts(
-            count_people(class_of, person),
+            size,
             {
                 name: count_values_of_people(table.column(name), known[name], class_of, person)
                 for name in sensitive
             },
+            None if people is None else _match_people(table, quasi, class_of, people, known, size),
             rows_of=np.bincount(class_of),
             groups=None if group is None else count_people(class_of, group),
+            suppressed=suppressed,
+            equal=_prepare_equal_cells(table, quasi, class_of, size, person),
         )
+    size = np.bincount(class_of)
     return Counts(
-        np.bincount(class_of),
+        size,
         {name: _count_sensitive_values(table.column(name), known[name], class_of) for name in sensitive},
         None if people is None else _match_people(table, quasi, class_of, people, known),
+        suppressed=suppressed,
+        equal=_prepare_equal_cells(table, quasi, class_of, size),
     )
+
+
+def _prepare_equal_cells(
+    table: Table,
+    quasi: Sequence[str],
+    class_of: NDArray[np.int64],
+    size: NDArray[np.int64],
+    person: NDArray[np.int64] | None = None,
+) -> EqualCells:
+    """What is written in each class, for models that ask how many rows are equal in some columns."""
+    example = _pick_examples(class_of)
+
+    def read_cells(name: str) -> NDArray[np.int64]:
+        return row_classes(table, [name])[example]
+
+    return EqualCells(tuple(quasi), read_cells, size, None if person is None else (class_of, person))
+
+
+def _find_suppressed_class(table: Table, quasi: Sequence[str], class_of: NDArray[np.int64]) -> int | None:
+    """The class of the rows of `*` alone, if there are several of them and other rows beside."""
+    cells = [use_safe_name(table.frame[name]) for name in quasi]
+    if any(cell.dtype not in (pl.String, pl.Categorical, pl.Enum) for cell in cells):
+        return None
+    rows = np.flatnonzero(
+        np.logical_and.reduce([(cell == "*").fill_null(False).to_numpy() for cell in cells])
+    )
+    # One such row alone is that of whoever fits no other: it counts as any other class.
+    return int(class_of[rows[0]]) if 1 < rows.size < table.rows else None
 
 
 def check_columns(table: Table, quasi: Sequence[str], sensitive: Sequence[str]) -> None:
     """Refuse roles that do not fit a table."""
+    names = table.names
     for name in (*quasi, *sensitive):
-        if name not in table.names:
-            raise InputError(f"{table.origin}: {unknown('column', name, table.names)}")
+        if name not in names:
+            raise InputError(f"{table.origin}: {unknown('column', name, names)}")
     if not quasi:
         raise RecipeError("no quasi-identifiers: name the columns that someone could recognise a person by")
     if both := [name for name in sensitive if name in quasi]:
@@ -248,9 +293,10 @@ def find_violating_rows(
     sensitive: Sequence[str],
     models: Sequence[Model],
     columns: Mapping[str, Column] = _NOTHING_KNOWN,
+    person: NDArray[np.int64] | None = None,
 ) -> NDArray[np.bool_]:
-    """Which rows are in classes that violate a model."""
-    counts = count_classes(table, quasi, sensitive, columns)
+    """Which rows are in classes that violate a model; people are counted where ``person`` says whose."""
+    counts = count_classes(table, quasi, sensitive, columns, person=person)
     # A row is good only if its class satisfies every model at once.
     good = np.logical_and.reduce([model.holds(counts) for model in for_columns(models, sensitive)])
     return np.asarray(~good[row_classes(table, quasi)])
@@ -273,7 +319,7 @@ def describe_violating_classes(
     sensitive: Sequence[str],
     model: Model,
     columns: Mapping[str, Column] = _NOTHING_KNOWN,
-    people: Table | None = None,
+    people: PopulationTable | None = None,
     person: NDArray[np.int64] | None = None,
     group: NDArray[np.int64] | None = None,
 ) -> str:
@@ -349,18 +395,19 @@ def _match_people(
     table: Table,
     quasi: Sequence[str],
     class_of: NDArray[np.int64],
-    people: Table,
+    people: PopulationTable,
     columns: Mapping[str, Column],
+    size: NDArray[np.int64] | None = None,
 ) -> PopulationFit:
-    """How people fit the classes of a release."""
+    """How people fit the classes of a release; ``size`` is how many people these have, if not rows count."""
     # One row stands for its class: their quasi-identifiers are equal.
     row = _pick_examples(class_of)
     cells = [use_safe_name(table.frame[name]).gather(row).alias(name) for name in quasi]
     classes = replace(table, frame=pl.DataFrame(cells))
-    fits = who_fits(classes, quasi, people, columns)
-    return PopulationFit.from_pairs(
-        np.bincount(class_of), fits.class_of, fits.person, np.bincount(fits.person_of)
-    )
+    fits = who_fits(classes, quasi, people.table, columns)
+    members = np.bincount(class_of) if size is None else size
+    rows = PopulationRows.from_rows(fits.person_of, people.person)
+    return PopulationFit.from_pairs(members, fits.class_of, fits.person, rows, shared=size is not None)
 
 
 def _pick_examples(number: NDArray[np.int64]) -> NDArray[np.int64]:

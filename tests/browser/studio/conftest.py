@@ -36,7 +36,7 @@ class Server:
             stderr=subprocess.PIPE,
             text=True,
             cwd=folder,
-            env={**os.environ, "TMPDIR": str(folder)},
+            env={**os.environ, "TMPDIR": str(folder), "SHOAL_PROJECTS": str(folder / "projects")},
         )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
@@ -236,7 +236,8 @@ class Hand:
         if not self.driver.find_elements(By.CSS_SELECTOR, ".q-menu [role=option]"):
             self.field(label).send_keys(Keys.ENTER)
         for each in self.driver.find_elements(By.CSS_SELECTOR, ".q-menu [role=option]"):
-            if each.text == option:
+            # Not `text`, which is empty while the list unfolds.
+            if each.get_attribute("textContent") == option:
                 each.click()
                 return
         self._has_closed_list()

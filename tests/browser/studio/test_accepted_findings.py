@@ -11,7 +11,7 @@ __all__ = ["PEOPLE"]  # the table of this studio, too
 
 
 def accept(hand, reason: str) -> None:
-    hand.press_until("button[aria-label='Accept: unique-rows']", "Accept the finding")
+    hand.press_until("button[aria-label='Accept, because …: unique-rows']", "Accept the finding")
     hand.press("Accept the finding")
     hand.sees("Say why: the report shows it.")
     hand.type("Why this may be released all the same", reason)

@@ -39,8 +39,8 @@ def fresh(hand) -> None:
     hand.open("open")
     hand.until(lambda: "Choose a file" in hand.text() or "Open another" in hand.text(), "the first step")
     if "Open another" in hand.text():
-        hand.press("Open another", then="Give up and open")
-        hand.press("Give up and open", then="Choose a file")
+        hand.press("Open another", then="Close this table")
+        hand.press("Close this table", then="Choose a file")
 
 
 def sample_at_goal(hand) -> None:
@@ -174,10 +174,11 @@ def test_a_crash_is_shown_with_what_to_do_and_nothing_else_is_lost(hand):
 
 def test_a_goal_out_of_reach_is_said_in_words(hand):
     sample_at_goal(hand)
-    hand.type("people at least look alike in every group", "6000")
-    hand.press("On to the run", then="Start a run")
-    hand.start_run()
-    hand.sees("k = 6000, but the table has 5000 rows")
+    hand.type("people at least look alike in every group (k-anonymity)", "6000")
+    hand.sees("k = 6000, but the table has 5,000 rows")
+    hand.open("run")
+    hand.sees("k = 6000, but the table has 5,000 rows")
+    assert not hand.driver.find_element("xpath", "//button[contains(., 'Start a run')]").is_enabled()
 
 
 def test_a_population_is_uploaded_and_taken(hand, tmp_path):

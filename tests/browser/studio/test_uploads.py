@@ -28,8 +28,8 @@ def on_disk(hand) -> list[Path]:
 
 def close_table(hand) -> None:
     hand.sees("2 values")  # once the columns are counted, the page does not draw itself anew
-    hand.press("Open another", then="Give up and open")
-    hand.press("Give up and open", then="Choose a file")
+    hand.press("Open another", then="Close this table")
+    hand.press("Close this table", then="Choose a file")
     hand.sees("Choose a file")
 
 

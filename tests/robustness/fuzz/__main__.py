@@ -24,7 +24,7 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 # Kernels look at every index, which they do not for users; by that setting they are kept apart.
 os.environ.setdefault("NUMBA_BOUNDSCHECK", "1")
 
-from tests.robustness.fuzz import cases, entry_points, large, outlets
+from tests.robustness.fuzz import cases, entry_points, large, outlets, people
 from tests.robustness.fuzz.cases import Case
 from tests.robustness.fuzz.entry_points import UnsafeError
 
@@ -32,7 +32,7 @@ CHUNK = 500
 FAMILIES = {
     "small": (cases.case_of, entry_points.judge),
     "large": (large.case_of, outlets.judge),
-    "people": (cases.people_case_of, entry_points.judge),
+    "people": (people.case_of, people.judge),
 }
 
 
@@ -188,9 +188,9 @@ def show(family: str, seed: int) -> int:
     case = case_of(seed)
     for column in case.columns:
         print(str(column)[:1000])
-    print(case.models, case.algorithm, case.door, case.output, case.extra, case.index)
-    told = ("rows", "loss", "weights", "suppress", "missing", "na", "render", "row_order")
-    print({name: getattr(case, name) for name in told})
+    told = ("models", "algorithm", "door", "output", "extra", "index", "rows", "loss", "weights", "suppress")
+    told = (*told, "missing", "na", "render", "row_order", "options")
+    print({name: getattr(case, name) for name in told if hasattr(case, name)})
     try:
         print(judge(case))
     except Exception:

@@ -137,14 +137,14 @@ def draw_people(random: Random, seed: int = -1) -> Case:
     place = random.randrange(len(found.columns) + 1)
     extra = tuple(name for name in found.extra if name in PEOPLE_EXTRAS)
     columns = (*found.columns[:place], whose, *found.columns[place:])
-    counted = ALL_ALGORITHMS[found.algorithm[0]].works_on_counted_rows
+    counted = ALL_ALGORITHMS[found.algorithm[0]].works_on_counted_rows and not found.with_population
     door = "memory" if counted and random.random() < 0.3 else found.door
     missing = "category" if door == "memory" and random.random() < 0.95 else found.missing
     return replace(found, columns=columns, extra=extra, door=door, missing=missing)
 
 
 def _counts_people(case: Case) -> bool:
-    return ALL_ALGORITHMS[case.algorithm[0]].counts_people and not case.with_population
+    return ALL_ALGORITHMS[case.algorithm[0]].counts_people
 
 
 def _draw_ids(random: Random, rows: int) -> tuple[str, tuple[Any, ...]]:
@@ -404,6 +404,7 @@ def _asked(random: Random, name: str, sensitive: list[Column]) -> dict[str, Any]
         "max-risk": {"risk": (0.1, 0.2, 0.34, 0.5)},
         "average-risk": {"risk": (0.1, 0.2, 0.34, 0.5, 0.9)},
         "uniqueness": {"share": (0, 0.05, 0.2, 0.5)},
+        "k-of-any": {"m": (1, 2, 2, 3), "k": (2, 3, 5)},
     }
     if name not in choices:  # as its page shows it
         shown = model_parameters(parse_model(read_example(name)))
@@ -453,7 +454,11 @@ def _search_parameters(random: Random, algorithm: str) -> dict[str, Any]:
         "peel": {"vectors": pick((1, 5, 200)), "sweeps": pick((0, 1, 4))},
         "lattice": {"others": pick((0, 2, 5))},
         "refine": {"start": pick(("mondrian", "hilbert")), "sweeps": pick((0, 1, 4))},
-        "microaggregate": {"centre": pick(("mean", "median")), "cell": pick((0, 4, 20000))},
+        "microaggregate": {
+            "centre": pick(("mean", "median")),
+            "cell": pick((0, 4, 20000)),
+            "sweeps": pick((0, 1, 50)),
+        },
         "mingen": {
             "iterations": pick((1, 20, 200)),
             "limit": pick((1, 3)),

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import exp, isnan, log, log2
 from typing import Any
 
@@ -350,6 +350,7 @@ def _coverage(asked: Asked, release: Release, rows: list[int], readings: dict[st
     for name, reading in readings.items():
         column, cells = reading.column, release.columns[name]
         exact = asked.render == "representative" or asked.centre
+        may_be_mean = asked.centre and column.kind == "number"
         seen: set[Any] = set()
         for row, cell in zip(rows, cells, strict=True):
             pair = (type(column.cells[row]), column.cells[row], type(cell), cell)
@@ -362,12 +363,32 @@ def _coverage(asked: Asked, release: Release, rows: list[int], readings: dict[st
                 yield f"'{name}', row {row}: {cell!r} makes no sense"
             elif not exact and not any(value in each for each in found):
                 yield f"'{name}', row {row}: {cell!r} does not stand for {column.cells[row]!r}"
-            elif exact and not any(each & reading.everything for each in found):
+            elif exact and not may_be_mean and not any(each & reading.everything for each in found):
                 yield f"'{name}', row {row}: {cell!r} is no value of the column"
+        if may_be_mean:
+            yield from _means(asked, release, rows, readings, name)
         before, after = release.dtypes.get(name, ("", ""))
-        unchanged = all(_same(column.cells[row], cell) for row, cell in zip(rows, cells, strict=True))
-        if (exact or unchanged) and before != after and not all(cell is None for cell in cells):
-            yield f"'{name}' was not generalised, but went from {before} to {after}"
+        if exact and before != after and not all(cell is None for cell in cells):
+            yield f"'{name}' is released as values, but went from {before} to {after}"
+
+
+def _means(
+    asked: Asked, release: Release, rows: list[int], readings: dict[str, Reading], name: str
+) -> Iterator[str]:
+    """What a class is released as lies between its least and its greatest value."""
+    column = readings[name].column
+    classes: dict[tuple[str, ...], list[Any]] = {}
+    for at, row in enumerate(rows):
+        key = tuple(repr(release.columns[each][at]) for each in readings)
+        classes.setdefault(key, []).append((value_of(column.cells[row], column, asked), at))
+    for members in classes.values():
+        values, cell = [value for value, _ in members], release.columns[name][members[0][1]]
+        found = number_of(cell, column.type)
+        # Texts of some forms are released as the value nearest to the mean, which another class may have.
+        if found is MISSING or not (
+            min(values) <= found <= max(values) or found in readings[name].everything
+        ):
+            yield f"'{name}': {cell!r} is no mean of {sorted(values)[:8]}"
 
 
 # The goal.
@@ -400,11 +421,12 @@ def classes_of(release: Release, quasi: Sequence[str]) -> Classes:
 def _goal(asked: Asked, release: Release, rows: list[int], readings: dict[str, Reading]) -> Iterator[str]:
     classes = classes_of(release, [column.name for column in asked.of("quasi")])
     if (whose := _people(asked)) is not None:
-        yield from _goal_of_people(asked, release, rows, classes, [whose[row] for row in rows])
+        yield from _goal_of_people(asked, release, rows, classes, readings, [whose[row] for row in rows])
         return
     if asked.matching:
         yield from _matched(asked, release, rows, readings)
         return
+    quasi = [column.name for column in asked.of("quasi")]
     for name, parameters in asked.models:
         if name in ("k-map", "delta-presence"):
             yield from _against_people(asked, classes, readings, name, parameters)
@@ -413,6 +435,8 @@ def _goal(asked: Asked, release: Release, rows: list[int], readings: dict[str, R
             for column in chosen:
                 values = sensitive_values(column, asked, rows)
                 yield from _violations(classes, values, column, name, parameters)
+        elif name in _OF_COLUMNS and (known := _OF_COLUMNS[name](parameters, quasi)):
+            yield from _known_columns(release, name, parameters, known)
         # What a model without a line here means is written out in its own test.
         elif name in _OF_ROWS and not _OF_ROWS[name](classes.sizes, parameters):
             yield f"UNSAFE: {name}{parameters} is violated by classes of {sorted(classes.sizes)}"
@@ -422,12 +446,19 @@ def _goal(asked: Asked, release: Release, rows: list[int], readings: dict[str, R
 
 
 def _goal_of_people(
-    asked: Asked, release: Release, rows: list[int], classes: Classes, whose: list[Any]
+    asked: Asked,
+    release: Release,
+    rows: list[int],
+    classes: Classes,
+    readings: dict[str, Reading],
+    whose: list[Any],
 ) -> Iterator[str]:
     """The goal where people have several rows: they are counted, each once in a class and with a value."""
     sizes = [len({whose[at] for at in members}) for members in classes.members]
     for name, parameters in asked.models:
-        if name in _OF_VALUES:
+        if name in ("k-map", "delta-presence"):
+            yield from _against_people(asked, classes, readings, name, parameters, sizes)
+        elif name in _OF_VALUES:
             for column in asked.of("sensitive"):
                 if parameters.get("column") in (None, column.name):
                     values = sensitive_values(column, asked, rows)
@@ -479,6 +510,21 @@ def exactly(number: Any) -> Fraction:
     return Fraction(str(number))
 
 
+def _known_columns(
+    release: Release, name: str, parameters: dict[str, Any], known: Iterable[Sequence[str]]
+) -> Iterator[str]:
+    """Whoever knows some columns of somebody finds enough rows."""
+    for columns in known:
+        fewest = min(classes_of(release, columns).sizes)
+        if fewest < parameters["k"]:
+            yield f"UNSAFE: {name}{parameters}: {fewest} rows are equal in {columns}"
+
+
+# The sets of columns that a model is about; none if it is about all of them together.
+_OF_COLUMNS: dict[str, Callable[[dict[str, Any], list[str]], list[Sequence[str]]]] = {
+    "k": lambda p, quasi: [p["columns"].split("+")] if p.get("columns") else [],
+    "k-of-any": lambda p, quasi: list(combinations(quasi, min(p["m"], len(quasi)))),
+}
 _OF_ROWS: dict[str, Callable[[list[int], dict[str, Any]], bool]] = {
     "k": lambda sizes, p: min(sizes) >= p["k"],
     "max-risk": lambda sizes, p: Fraction(1, min(sizes)) <= exactly(p["risk"]),
@@ -651,9 +697,17 @@ _OF_VALUES: dict[str, Test] = {
 
 
 def _against_people(
-    asked: Asked, classes: Classes, readings: dict[str, Reading], name: str, parameters: dict[str, Any]
+    asked: Asked,
+    classes: Classes,
+    readings: dict[str, Reading],
+    name: str,
+    parameters: dict[str, Any],
+    people_of: list[int] | None = None,
 ) -> Iterator[str]:
-    """How the population fits the classes: who could be a row of which."""
+    """How the population fits the classes: who could be a row of which.
+
+    ``people_of`` says how many people each class has, where some have several rows.
+    """
     columns = list(readings.values())
     people = list(
         zip(*([value_of(c, r.column, asked) for c in r.column.people] for r in columns), strict=True)
@@ -666,7 +720,7 @@ def _against_people(
         )
         for person in people
     ]
-    sizes = classes.sizes
+    sizes = classes.sizes if people_of is None else people_of
     if name == "k-map":
         for at, cells in enumerate(classes.cells):
             if (count := sum(at in fit for fit in fits)) < parameters["k"]:
@@ -678,10 +732,10 @@ def _against_people(
         yield "UNSAFE: delta-presence: somebody fits no class, and is known to be absent"
     for fit, members in Counter(fits).items():
         only = [at for at in fit if all(at not in other for other in set(fits) - {fit})]
-        least, most = (
-            Fraction(sum(sizes[at] for at in only), members),
-            Fraction(sum(sizes[at] for at in fit), members),
-        )
+        own = [sizes[at] for at in only]
+        # People may be in several of these classes.
+        certain = sum(own) if people_of is None else max(own, default=0)
+        least, most = Fraction(certain, members), Fraction(sum(sizes[at] for at in fit), members)
         if fit and not (exactly(parameters["low"]) <= least and most <= exactly(parameters["high"])):
             yield f"UNSAFE: delta-presence{parameters} is violated: {members} people, {least} to {most}"
 

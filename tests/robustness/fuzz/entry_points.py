@@ -424,7 +424,9 @@ def _ended(case: Case, place: Path, before: set[str], code: int, out: str, err: 
         raise UnsafeError(f"exit code {code}: {err}")
     if code:
         nothing_but(place, before)
-        if out or not err.startswith(("error: ", "Usage: ")):
+        # What a program gets, as it asked for JSON; a mistake in the options themselves comes before that.
+        told = json.loads(out)["error"]["exit_code"] if out else code
+        if told != code or not err.startswith(("error: ", "Usage: ")):
             raise UnsafeError(f"exit code {code} with {out!r} and {err!r}")
         return Outcome(CODES[code], err)
     return Outcome("release", release=_text_release(case, place / "out.csv", json.loads(out)))

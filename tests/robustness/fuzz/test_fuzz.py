@@ -49,6 +49,7 @@ def test_people_repeat_are_missing_and_have_most_rows():
     drawn = [cases.people_case_of(seed) for seed in range(300)]
     ids = [next(column for column in case.columns if column.role == "person").values for case in drawn]
     assert {case.door for case in drawn} >= {"polars", "cli", "memory"}
+    assert any(case.with_population for case in drawn)
     assert any(None in each for each in ids)
     assert any(2 * max(map(each.count, each)) > len(each) > 9 for each in ids)
     assert sum(len(set(each)) < len(each) for each in ids) > 200

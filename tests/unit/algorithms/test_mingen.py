@@ -6,6 +6,7 @@ from shoal.algorithms.mingen import MinGen
 from shoal.engines.api import anonymize
 from shoal.errors import GoalNotMet, InputError, RecipeError
 from shoal.support.parameters import build_entry
+from shoal.table.samples import sample
 
 FOUR = ("Name", "Age", "Sex", "Education", "Job")
 
@@ -325,3 +326,15 @@ def test_parameters_come_from_text():
         "algorithm", {"mingen": MinGen}, "mingen", {"seconds": "none", "sets": "yes", "limit": "7"}
     )
     assert made == MinGen(seconds=None, sets=True, limit=7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "k"), [(60, 5), (100, 3)])
+def test_it_never_loses_more_than_auto_and_genetic_however_little_time_it_has(rows, k):
+    frame = sample("hospital", rows=rows, seed=5).select("age", "sex", "education", "postcode")
+    losses = {
+        algorithm: anonymize(frame, quasi=frame.columns, k=k, algorithm=algorithm).report.ncp
+        for algorithm in ("auto", "genetic", "mingen(sets=true,seconds=0.01)")
+    }
+    mingen = losses.pop("mingen(sets=true,seconds=0.01)")
+    assert mingen <= min(losses.values()) + 1e-12

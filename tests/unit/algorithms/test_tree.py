@@ -1,12 +1,14 @@
 """Tree-guided classes: the target makes the cells, the goal decides which of them may stay."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 
 from shoal.algorithms.features import Features, Target
+from shoal.algorithms.guides import predict_targets
 from shoal.algorithms.tree import TreeGuided
 from shoal.codespace.encoding import Column, encode_column
 from shoal.engines.api import anonymize
@@ -142,3 +144,125 @@ def test_categories_are_seen_by_their_mean_target_and_hierarchies_level_by_level
     wanted = [[1 / 2, 1 / 2, 1 / 3], [1 / 2, 1 / 2, 1 / 3], [0, 0, 1 / 3], [1, 1, 1]]
     assert np.allclose(seen, wanted)
     assert features.build_matrix([np.array([-1]), np.array([-1])]).tolist() == [[0.5, 0.5, 0.5]]
+
+
+def make_guided_rows(rows=240):
+    """Two targets: one that the width decides, one that the height decides; the colour says nothing."""
+    rng = np.random.default_rng(7)
+    width, height = rng.integers(0, 40, (2, rows))
+    return pl.DataFrame(
+        {
+            "width": width,
+            "height": height,
+            "colour": rng.choice(list("rgb"), rows),
+            "wide": np.where(width > 20, "yes", "no"),
+            "high": (height + rng.normal(0, 0.1, rows)).round(3),
+        }
+    )
+
+
+def release_guided(frame, algorithm, **settings):
+    columns = {"quasi": ["width", "height", "colour"], "plain": ["wide", "high"]}
+    return anonymize(frame, **columns, **{"k": 12, **settings}, algorithm=algorithm)
+
+
+def measure_lost(release, frame):
+    """Of each target, the share that is not told by the classes."""
+    shown = frame.with_columns(
+        of=release.frame.select(pl.struct("width", "height", "colour").rank("dense")).to_series(),
+        wide=(frame["wide"] == "yes").cast(pl.Float64),
+    )
+    return [
+        float((shown[name] - shown.select(pl.col(name).mean().over("of")).to_series()).var())
+        / float(shown[name].var())
+        for name in ("wide", "high")
+    ]
+
+
+def test_several_targets_are_followed_at_once():
+    frame = make_guided_rows()
+    one, other, both = (
+        measure_lost(release_guided(frame, TreeGuided(name, split=False)), frame)
+        for name in ("wide", "high", "wide,high")
+    )
+    assert both[0] < 0.3 < other[0]
+    assert both[1] < 0.3 < one[1]
+
+
+def test_no_prediction_depends_on_the_row_s_own_label(code):
+    frame = make_guided_rows()
+    problem = code(frame.drop("wide", "high"), [])
+    target = encode_column(frame["wide"], Column("wide"))
+    other = replace(target, codes=np.where(np.arange(240) == 5, 1 - target.codes, target.codes))
+    before, after = (
+        predict_targets(problem, problem.table, [each], []).to_numbers()[:, 0] for each in (target, other)
+    )
+    # Equal rows are in one fold; rows of others may change.
+    same = problem.table.of_row == problem.table.of_row[5]
+    moved = [each - each[same][0] for each in (before, after)]
+    fold = np.random.default_rng(problem.seed).permutation(problem.table.weight.size) % 3
+    together = (fold == fold[problem.table.of_row[5]])[problem.table.of_row]
+    # What is predicted for this fold is the same but for the common scale.
+    scale = np.ptp(before[together]) / np.ptp(after[together])
+    assert np.allclose(moved[0][together], moved[1][together] * scale, atol=1e-4)
+    assert not np.allclose(before[~together], after[~together], atol=1e-2)
+    assert np.corrcoef(before, frame["width"] > 20)[0, 1] > 0.8
+
+
+@pytest.mark.parametrize("sweeps", [0, 2])
+def test_distances_by_effect_keep_what_tells_the_target(sweeps):
+    frame = make_guided_rows()
+    settings = {"target": "wide,high", "gain": 1e9, "sweeps": sweeps}
+    detail, effect = (
+        measure_lost(release_guided(frame, TreeGuided(**settings, distance=distance)), frame)
+        for distance in ("detail", "effect")
+    )
+    assert sum(effect) < sum(detail)
+
+
+def test_distances_by_effect_take_hierarchies_missing_values_and_sensitive_columns():
+    frame = make_guided_rows().with_columns(
+        width=pl.when(pl.col("width") % 7 == 0).then(None).otherwise("width"),
+        colour=pl.when(pl.col("colour") == "b").then(None).otherwise("colour"),
+    )
+    release = anonymize(
+        frame,
+        quasi=["width", "height", "colour"],
+        sensitive=["wide"],
+        plain=["high"],
+        k=6,
+        l=2,
+        hierarchies={"colour": Hierarchy.from_tree({"warm": ["r"], "cold": ["g", "b"]})},
+        algorithm=TreeGuided("high", sweeps=1, guide="predictions", distance="effect"),
+    )
+    assert release.report.smallest_class >= 6
+    shuffled = frame.sample(fraction=1, shuffle=True, seed=1)
+    again = release_guided(shuffled, TreeGuided("high", distance="effect", guide="predictions"))
+    first = release_guided(frame, TreeGuided("high", distance="effect", guide="predictions"))
+    assert classes_of(first) == classes_of(again)
+
+
+def classes_of(release):
+    return Counter(release.frame.select("width", "height", "colour").iter_rows())
+
+
+@pytest.mark.parametrize("sweeps", [0, 1])
+def test_distances_by_effect_release_what_rows_have(sweeps):
+    rng = np.random.default_rng(11)
+    letter = rng.choice(list("abcdefg"), 300, p=np.arange(7, 0, -1) / 28)
+    width = rng.integers(0, 30, 300)
+    # The order of the effects is neither that of the alphabet nor that of the frequencies, and no swap.
+    effect = dict(zip("abcdefg", [3, 6, 0, 5, 1, 2, 4], strict=True))
+    frame = pl.DataFrame(
+        {
+            "letter": letter,
+            "width": width,
+            "high": [effect[each] + 0.01 * w for each, w in zip(letter, width, strict=True)],
+        }
+    )
+    tree = TreeGuided("high", gain=1e9, sweeps=sweeps, distance="effect")
+    found = anonymize(frame, quasi=["letter", "width"], plain=["high"], k=8, algorithm=tree, render="set")
+    for given, shown in zip(frame["letter"], found.frame["letter"], strict=True):
+        assert shown == "*" or given in shown.strip("{}").split(", ")
+    assert (found.frame["letter"] != "*").any()
+    assert found.report.smallest_class >= 8

@@ -57,6 +57,12 @@ def test_keys_of_many_wide_columns_are_exact():
     assert found.tolist() == [expected[key] for key in tuples(columns)]
 
 
+def test_keys_of_signed_numbers_are_exact():
+    # Of signed and unsigned numbers together numpy would make floats, which hold 53 bits.
+    columns = [np.array([2**20 - 1, 2**20 - 1], np.int32)] * 2 + [np.array([2**20 - 2, 2**20 - 1], np.int32)]
+    assert rank_rows(columns, [2**20] * 3).tolist() == [0, 1]
+
+
 def test_a_key_that_just_fits_and_one_that_just_does_not():
     for sizes in ([1 << 31, 1 << 31], [1 << 31, (1 << 31) + 1], [1 << 31, 1 << 31, 2]):
         columns = [np.array([size - 1, 0, size - 1, 1], np.uint64) for size in sizes]

@@ -1,3 +1,4 @@
+import importlib
 from datetime import date
 
 import pandas as pd
@@ -62,7 +63,7 @@ def test_an_index_that_counts_rows_is_counted_anew():
     assert release.report.dropped_rows == 1
 
 
-def test_pandas_columns_that_nothing_happened_to_keep_their_types():
+def test_representatives_keep_the_types_of_pandas():
     large = 2**60 + 1
     frame = pd.DataFrame(
         {
@@ -75,8 +76,10 @@ def test_pandas_columns_that_nothing_happened_to_keep_their_types():
             "object": pd.Series([True, True, None, None], dtype=object),
         }
     )
-    released = shoal.anonymize(frame, others="keep", quasi=list(frame.columns), k=2).frame
+    roles = {"others": "keep", "quasi": list(frame.columns)}
+    released = shoal.anonymize(frame, **roles, k=2, render="representative").frame
     pd.testing.assert_frame_equal(released, frame)
+    assert set(shoal.anonymize(frame, **roles, k=2).frame.dtypes.astype(str)) == {"str"}
     changed = shoal.anonymize(frame, others="keep", quasi=list(frame.columns), k=4).frame
     assert changed["grade"].tolist() == changed["large"].tolist() == ["*"] * 4
 
@@ -198,7 +201,7 @@ def test_what_cannot_be_done(settings, error, says):
 
 
 def test_no_table():
-    with pytest.raises(InputError, match="a table is a path or a pandas, polars or pyarrow frame, not a "):
+    with pytest.raises(InputError, match=r"a table is a path, an open file, .* not a builtins"):
         shoal.anonymize(DATA, **ROLES, k=2)
 
 
@@ -259,3 +262,30 @@ def test_public_names_are_reached_and_listed():
         assert getattr(shoal, name) is not None
     with pytest.raises(AttributeError, match="module 'shoal' has no attribute 'anonymise'"):
         shoal.anonymise  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"quasi": None}, "quasi is a list of column names, not None"),
+        ({"quasi": 5}, "quasi is a list of column names, not 5"),
+        ({"weights": [1]}, "weights is a mapping by column"),
+        ({"types": ["integer"]}, "types is a mapping by column"),
+        ({"orders": [1]}, "orders is a mapping by column"),
+        ({"hierarchies": 5}, "hierarchies is a mapping by column"),
+        ({"hierarchies": {"age": 5}}, "the hierarchy of 'age' is a Hierarchy, a path, or rows"),
+    ],
+)
+def test_arguments_of_a_wrong_kind_are_named(settings, said):
+    with pytest.raises(RecipeError, match=said):
+        shoal.anonymize(pl.DataFrame(DATA), **{"quasi": ["age"], "k": 2, **settings})
+
+
+def test_a_recipe_is_made_of_tables_only():
+    with pytest.raises(RecipeError, match="nested tables"):
+        shoal.Recipe.from_dict(5)
+
+
+def test_no_module_has_the_name_of_a_function():
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("shoal.run")

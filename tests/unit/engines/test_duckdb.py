@@ -335,6 +335,15 @@ def test_files_that_cannot_be_read_in_parts(name, content, says, tmp_path):
         duckdb.run_on_disk(replace(RECIPE, output=str(tmp_path / "r.csv")), tmp_path / name)
 
 
+@pytest.mark.parametrize(
+    ("used", "limit"), [(None, 500e6), (100e6, 500e6), (600e6, 200e6), (790e6, 64e6), (5e9, 64e6)]
+)
+def test_the_database_has_what_the_search_leaves(used, limit, tmp_path, monkeypatch):
+    monkeypatch.setattr(disk_counting, "measure_resident_memory", lambda: used)
+    workspace = disk_counting.DiskWorkspace(replace(RECIPE, memory="1GB"), tmp_path, None)
+    assert workspace.limit_database() == limit
+
+
 def test_too_many_different_rows_for_the_memory(parquet, tmp_path, monkeypatch):
     monkeypatch.setattr(disk_counting, "_AT_REST", (10**6, 0, 0))
     with pytest.raises(InputError, match=r"distinct rows, for which the search needs about .* 100MB"):

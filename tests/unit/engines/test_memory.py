@@ -390,6 +390,8 @@ def test_warnings_name_what_the_user_should_look_at(tmp_path):
         "column 'job': the hierarchy does not have 'pirate'; it can only stay or be suppressed",
         "[W01] no role was given for 'left': kept as they are, because this recipe was written for version "
         '0.1; say others = "keep" or "drop" in it',
+        "[W02] the types of 'id' depend on the rows, because this recipe was written for version 0.1: text "
+        "if something is generalised, and else what they were; say recipe = 2 in it",
         "column 'id' has a different value in every row: is it an identifier?",
         "column 'constant' has one value only",
         "cells that a spreadsheet would run as a formula: 1 in 'left'; --safe-csv neutralises them",
@@ -397,7 +399,7 @@ def test_warnings_name_what_the_user_should_look_at(tmp_path):
     safe = run_in_memory(
         replace(recipe, plain=("left",), safe_csv=True, output=str(tmp_path / "r.csv")), table
     ).report
-    assert len(safe.warnings) == 3
+    assert len(safe.warnings) == 4
     assert "'=1+1" in (tmp_path / "r.csv").read_text()
 
 

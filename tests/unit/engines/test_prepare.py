@@ -16,6 +16,7 @@ from shoal.engines.prepare import (
 )
 from shoal.errors import GoalNotMet
 from shoal.privacy import KAnonymity
+from shoal.privacy.population import PopulationTable
 from shoal.recipes.recipe import Recipe
 from shoal.table import read_table
 
@@ -53,7 +54,7 @@ def test_an_empty_and_a_missing_sensitive_value_have_one_code():
 
 def test_the_population_is_in_the_code_space_of_the_table():
     known = read_known_columns(RECIPE, TABLE.columns)
-    people = read_table(pl.DataFrame({"age": [30, 99], "job": ["smith", "judge"]}))
+    people = PopulationTable(read_table(pl.DataFrame({"age": [30, 99], "job": ["smith", "judge"]})))
     codes = encode_roles(RECIPE, known, {name: TABLE[name] for name in known}, people=people)
     assert [len(column.codes) for column in codes.quasi] == [5, 5]
     assert codes.sizes == (5, 4)

@@ -239,6 +239,7 @@ def test_one_nanosecond_in_the_written_file_is_seen(suffix, tmp_path, monkeypatc
         models=(KAnonymity(2),),
         algorithm=Mondrian(),
         memory="100MB",
+        render="representative",
         output=str(tmp_path / f"r{suffix}"),
     )
     with pytest.raises(GoalNotMet, match="reached 1"):

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shoal.algorithms.mondrian import divide_classes
 from shoal.kernels.cut_workspace import CLASSIC, GREEDY, NEAREST, WeightedRows
 from shoal.kernels.partition import grow_partition
 from shoal.privacy import DistinctL, KAnonymity
@@ -307,3 +308,23 @@ def test_a_halted_kernel_ends(code):
         True,
     )
     assert (nodes, leaf.any()) == (0, False)
+
+
+def test_long_lines_of_large_nodes_are_cut_between_buckets_of_codes(code):
+    """A node of many different numbers is not sorted, and yet it is divided down to the least size."""
+    rng = np.random.default_rng(5)
+    frame = pl.DataFrame({"x": rng.normal(size=6000), "y": np.exp(4 * rng.normal(size=6000))})
+    problem = replace(code(frame), models=(KAnonymity(10),))
+    table = problem.table
+    class_of = divide_classes(problem, table, np.zeros(6000, np.int32) + (table.codes[:, 0] > 2999))
+    size = np.bincount(class_of)
+    assert size.min() >= 10
+    assert size.max() < 40
+    # No two classes overlap: a cut between two codes separates them.
+    box = [
+        (table.codes[class_of == c].min(axis=0), table.codes[class_of == c].max(axis=0))
+        for c in range(size.size)
+    ]
+    lo, hi = (np.array(end).astype(int) for end in zip(*box, strict=True))
+    apart = ((lo[:, None] > hi[None]) | (hi[:, None] < lo[None])).any(axis=2)
+    assert (apart | np.eye(size.size, dtype=bool)).all()

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
+from sklearn.metrics import balanced_accuracy_score, r2_score
 from sklearn.tree import DecisionTreeClassifier
 
 from shoal.codespace.encoding import Column, encode_column
@@ -302,7 +303,7 @@ def test_a_function_may_predict_numbers():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (lambda data: np.zeros((len(data), 2)), "predicts 2 values for each row"),
+        (lambda data: np.zeros((len(data), 2, 2)), "predicts 480 values for 120 rows"),
         (lambda data: np.zeros(3), "predicts 3 values for 120 rows"),
         (lambda data: np.full(len(data), np.nan), "missing or infinite"),
     ],
@@ -312,10 +313,58 @@ def test_predictions_that_cannot_be_compared_are_refused(model, message):
         Minimizer(model).fit(table())
 
 
-def test_a_classifier_of_several_outputs_is_refused():
-    both = DecisionTreeClassifier(random_state=0).fit(IRIS, np.stack([KIND, KIND == 1], axis=1))
-    with pytest.raises(InputError, match="predicts 2 values for each row"):
-        Minimizer(both).fit(IRIS)
+@pytest.mark.parametrize("numeric", [False, True])
+def test_several_outputs_agree_together(numeric):
+    rng = np.random.default_rng(2)
+    data = pd.DataFrame(rng.uniform(0, 10, (600, 3)), columns=["x", "y", "z"])
+    outputs = data[["x", "y"]].to_numpy()
+    if numeric:
+        model = LinearRegression().fit(data, outputs)
+    else:
+        model = DecisionTreeClassifier(random_state=0).fit(data, outputs > 5)
+    minimizer = Minimizer(model, 0.9).fit(data)
+    # Both columns are needed for some output, and the third for none.
+    assert minimizer.generalizations_["z"]["how"] == "suppressed"
+    assert {minimizer.generalizations_[name]["how"] for name in "xy"} <= {"ranges", "untouched"}
+    assert minimizer.guarantee_.claimed
+    before, after = model.predict(data), model.predict(minimizer.transform(data))
+    if numeric:
+        assert minimizer.agreement(data) == pytest.approx(r2_score(before, after))
+    else:
+        assert minimizer.agreement(data) == pytest.approx((before == after).all(axis=1).mean())
+
+
+def test_any_score_of_predictions_can_be_the_target():
+    rng = np.random.default_rng(4)
+    data = pd.DataFrame(rng.uniform(0, 10, (600, 2)), columns=["x", "y"])
+
+    def is_rare(rows):
+        return np.where(np.asarray(rows["x"]) > 9.5, "rare", "often")
+
+    by_share = Minimizer(is_rare, 0.8).fit(data)
+    # Predicting the common class alone agrees in more than nine of ten rows.
+    assert by_share.generalizations_["x"]["how"] == "suppressed"
+    for scoring in ("f1_macro", balanced_accuracy_score):
+        fair = Minimizer(is_rare, 0.8, scoring=scoring).fit(data)
+        assert fair.generalizations_["x"]["how"] != "suppressed"
+        assert fair.generalizations_["y"]["how"] == "suppressed"
+        assert fair.guarantee_.claimed
+        assert fair.guarantee_.bound <= fair.guarantee_.score == fair.score_
+
+
+@pytest.mark.parametrize(
+    ("scoring", "message"),
+    [
+        ("f1_makro", "unknown score 'f1_makro'"),
+        ("roc_auc", "needs probabilities"),
+        ("neg_mean_squared_error", "must be 1 where predictions agree"),
+        (lambda before, after: before.nothing, "scoring failed on the predictions: AttributeError"),
+    ],
+)
+def test_a_score_that_is_no_agreement_is_refused(scoring, message):
+    model = LinearRegression().fit(IRIS, IRIS[["petal width (cm)"]])
+    with pytest.raises(RecipeError, match=message):
+        Minimizer(model, scoring=scoring).fit(IRIS)
 
 
 @pytest.mark.parametrize("state", [None, np.random.RandomState(3), np.random.default_rng(3)])
@@ -362,3 +411,21 @@ def test_only_an_estimator_can_be_trained_anew():
 def test_too_few_rows_are_refused():
     with pytest.raises(RecipeError, match="too few"):
         Minimizer(TREE).fit(IRIS.head(1))
+
+
+def test_dear_columns_are_given_up_first():
+    rng = np.random.default_rng(0)
+    # Both columns say as much about the class.
+    rows = rng.normal(size=(900, 2))
+    models = {}
+    ask = lambda given: (np.asarray(given, float).sum(axis=1) > 0).astype(int)  # noqa: E731
+    for costs in ({0: 9.0}, {1: 9.0}, {0: 0.0, 1: 0.0}):
+        models[str(costs)] = Minimizer(ask, 0.8, costs=costs).fit(rows)
+    first, second, none = models.values()
+    assert first.column_ncp_["x0"] > first.column_ncp_["x1"]
+    assert second.column_ncp_["x1"] > second.column_ncp_["x0"]
+    assert none.ncp_ == 0
+    with pytest.raises(RecipeError, match="'x1' must cost 0 or more, not -1"):
+        Minimizer(ask, 0.9, costs={1: -1}).fit(rows)
+    with pytest.raises(RecipeError, match="costs has no column 7"):
+        Minimizer(ask, 0.9, costs={7: 1}).fit(rows)

@@ -1,18 +1,22 @@
 """PrivacySearch: every configuration is kept, scored honestly, and what cannot be says why."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import shoal
+from shoal.algorithms import read_algorithm
 from shoal.errors import InputError, RecipeError
 from shoal.learn import PrivacySearch, TreeAnonymizer
-from shoal.learn.configurations import SCHEMA, select_pareto_front
+from shoal.learn.configurations import CANDIDATES, SCHEMA, build_grid, select_pareto_front
 
 IRIS, KIND = load_iris(return_X_y=True, as_frame=True)
 SEPAL = ["sepal length (cm)", "sepal width (cm)"]
@@ -21,7 +25,7 @@ TREE = DecisionTreeClassifier(random_state=0)
 
 
 def search(estimator=TREE, **settings):
-    wanted = {"k": (5, 20), "l": (1, 3), "quasi": SEPAL, "sensitive": [PETAL], "splits": 2}
+    wanted = {"k": (5, 20), "l": (1, 3), "quasi": SEPAL, "sensitive": [PETAL], "splits": 2, "refit": False}
     return PrivacySearch(estimator, **{**wanted, **settings})
 
 
@@ -187,7 +191,7 @@ class Fragile(DecisionTreeClassifier):
 
 def test_an_error_of_the_estimator_is_kept_with_its_configuration():
     results = search(Fragile(random_state=0), k=(2, 40), l=None).fit(IRIS, KIND).results_
-    assert results["status"].to_list() == ["done", "infeasible"]
+    assert results["status"].to_list() == ["done", "error"]
     assert results["reason"][1] == "training the estimator failed: ValueError: too few values"
 
 
@@ -297,7 +301,10 @@ def test_it_draws_and_clones():
         ({"algorithm": "tree(target"}, "cannot read"),
         ({"algorithm": "tree(target=x)"}, "leave out the target"),
         ({"scoring": "nice"}, "unknown score 'nice'"),
-        ({"scoring": ["accuracy", "f1_macro"]}, "scoring is one score"),
+        ({"scoring": ["accuracy", "nice"]}, "unknown score 'nice'"),
+        ({"scoring": 7}, "scoring is a name"),
+        ({"fitted": TREE}, "a fitted model is not trained"),
+        ({"error_score": "worst"}, "error_score is 'raise' or a number"),
         ({"estimator": lambda rows: rows}, "estimator is trained on every split"),
         ({"random_state": "seven"}, "random_state must be a whole number from 0 on"),
         ({"agreement": 0.9}, "it needs protocol='minimize'"),
@@ -307,3 +314,143 @@ def test_it_draws_and_clones():
 def test_what_cannot_be_is_said_clearly(settings, message):
     with pytest.raises(RecipeError, match=message):
         search(**settings).fit(IRIS, KIND)
+
+
+# As searches of scikit-learn are.
+
+
+def test_several_scores_of_which_one_decides():
+    found = search(scoring=["accuracy", "f1_macro"], k=(5, 40), l=None).fit(IRIS, KIND)
+    assert (found.score_name_, found.score_names_) == ("accuracy", ["accuracy", "f1_macro"])
+    results = found.results_
+    assert results["score"].equals(results["score_accuracy"], check_names=False)
+    assert results["score_f1_macro"].null_count() == 0
+    by_name = search(scoring={"good": "f1_macro", "right": "accuracy"}, refit="right", k=5, l=None)
+    assert by_name.fit(IRIS, KIND).score_name_ == "right"
+    with pytest.raises(RecipeError, match="unknown score to refit by 'god'"):
+        search(scoring=["accuracy", "f1_macro"], refit="god").fit(IRIS, KIND)
+
+
+def test_the_best_is_trained_on_all_rows_anonymized():
+    Spy.seen.clear()
+    found = search(Spy(), k=20, l=None, splits=1, refit=True).fit(IRIS, KIND)
+    last = Spy.seen[-1]
+    assert (last[0], len(last[1])) == ("fit", 150)
+    assert last[1][SEPAL].value_counts().min() >= 20
+    assert found.best_estimator_.predict(IRIS).shape == found.predict(IRIS).shape == (150,)
+    real = search(k=(5, 20), l=None, refit=True).fit(IRIS, KIND)
+    assert real.best_params_["k"] == real.best_["k"] == real.configurations_[real.best_index_].k
+    assert real.best_score_ == real.cv_results_["mean_test_score"].max()
+    assert real.cv_results_["rank_test_score"][real.best_index_] == 1
+    assert real.predict_proba(IRIS).shape == (150, 3)
+    assert real.score(IRIS, KIND) > 0.8
+    assert real.classes_.tolist() == [0, 1, 2]
+    assert not hasattr(search(refit=False).fit(IRIS, KIND), "predict")
+    none = search(refit=True, target_score=1.01).fit(IRIS, KIND)
+    with pytest.raises(RecipeError, match="there is no best estimator"):
+        none.predict(IRIS)
+
+
+def test_cv_is_that_of_scikit_learn():
+    folds = list(StratifiedKFold(4, shuffle=True, random_state=1).split(IRIS, KIND))
+    by_pairs = search(cv=folds, k=5, l=None).fit(IRIS, KIND).results_
+    by_splitter = search(cv=StratifiedKFold(4, shuffle=True, random_state=1), k=5, l=None)
+    by_splitter = by_splitter.fit(IRIS, KIND).results_
+    assert by_pairs.drop("seconds").equals(by_splitter.drop("seconds"))
+    assert search(cv=4, k=5, l=None).fit(IRIS, KIND).results_["splits"].to_list() == [4]
+    with pytest.raises(InputError, match="the rows cannot be divided"):
+        search(cv="often").fit(IRIS, KIND)
+
+
+def test_an_error_may_have_a_score_or_be_raised():
+    fragile = {"estimator": Fragile(random_state=0), "k": (2, 40), "l": None}
+    results = search(**fragile, error_score=0.0).fit(IRIS, KIND).results_
+    assert (results["score"][1], results["status"][1]) == (0.0, "error")
+    with pytest.raises(InputError, match="too few values"):
+        search(**fragile, error_score="raise").fit(IRIS, KIND)
+
+
+def test_weights_count_in_training_and_in_scores():
+    rng = np.random.default_rng(0)
+    turned = np.where(rng.random(150) < 0.4, (KIND + 1) % 3, KIND)
+    weight = np.where(turned == KIND, 1.0, 0.0)
+    settings = {"k": 5, "l": None, "quasi": SEPAL, "splits": 2}
+    plain = search(**settings).fit(IRIS, turned).results_["score"][0]
+    weighed = search(**settings).fit(IRIS, turned, sample_weight=weight).results_["score"][0]
+    assert weighed > plain + 0.2
+    named = search("decision-tree", **settings).fit(IRIS, turned, sample_weight=weight)
+    assert named.results_["score"][0] > plain + 0.2
+    with pytest.raises(RecipeError, match="takes no sample_weight in its fit"):
+        search(KNeighborsClassifier(), **settings).fit(IRIS, turned, sample_weight=weight)
+
+
+def test_overlaps_of_columns_are_skipped_and_counted():
+    found = search(quasi=[SEPAL, [SEPAL[0], PETAL]], sensitive=[[PETAL], [SEPAL[1]]], k=5, l=(2, 9))
+    results = found.fit(IRIS, KIND).results_
+    assert results.select("quasi", "sensitive").rows() == [
+        (", ".join(SEPAL), PETAL),
+        (f"{SEPAL[0]}, {PETAL}", SEPAL[1]),
+    ]
+    assert found.skipped_ == {"a column is both quasi and sensitive": 2, "l is above k": 4}
+    with pytest.raises(RecipeError, match="in every combination a column is both quasi and sensitive"):
+        search(quasi=[SEPAL, SEPAL[:1]], sensitive=[[SEPAL[0]]], k=5, l=None).fit(IRIS, KIND)
+
+
+def test_a_trained_search_continues_from_its_file(tmp_path):
+    path = tmp_path / "search.jsonl"
+    first = search(resume=path).fit(IRIS, KIND)
+    Spy.seen.clear()
+    again = search(resume=path).fit(IRIS, KIND)
+    assert again.results_.equals(first.results_)  # seconds too: nothing was done again
+    with pytest.raises(InputError, match="with another model"):
+        search(DecisionTreeClassifier(max_depth=1), resume=path).fit(IRIS, KIND)
+
+
+def test_lines_and_bars_are_for_those_who_look(capfd):
+    search(splits=1).fit(IRIS, KIND)
+    assert capfd.readouterr().err == ""  # no terminal, no bar
+    search(splits=1, verbose=2, k=5, l=None).fit(IRIS, KIND)
+    assert "k = 5, l = 1: done, accuracy 0." in capfd.readouterr().err
+
+
+def test_a_bar_in_a_terminal(monkeypatch, capfd):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    search(splits=1, k=5, l=None).fit(IRIS, KIND)
+    assert "trying configurations" in capfd.readouterr().err
+    search(splits=1, k=5, l=None, verbose=0).fit(IRIS, KIND)
+    assert capfd.readouterr().err == ""
+
+
+def test_it_is_an_estimator_to_others():
+    whole = search(k=5, l=None, refit=True)
+    assert is_classifier(whole)
+    assert cross_val_score(whole, IRIS, KIND, cv=2).min() > 0.7
+    copied = pickle.loads(pickle.dumps(whole.fit(IRIS, KIND)))
+    assert np.array_equal(copied.predict(IRIS), whole.predict(IRIS))
+    assert copied.results_.equals(whole.results_)
+
+
+def test_an_algorithm_is_chosen_for_every_goal_and_releases_by_it():
+    several = ("mondrian", "tree(gain=4)", "tree(distance=effect)")
+    found = search(k=(5, 20), l=None, algorithm=several, splits=1).fit(IRIS, KIND)
+    results, chosen = found.results_, found.chosen_
+    assert chosen["k"].to_list() == [5, 20]
+    for row in chosen.iter_rows(named=True):
+        of_goal = results.filter(pl.col("k") == row["k"])
+        assert row["score"] == of_goal["score"].max()
+        best = of_goal.filter(pl.col("score") == row["score"])
+        assert row["ncp"] == best["ncp"].min()
+    released = found.release(IRIS, KIND, k=20)
+    assert released.kept.all()
+    assert released.data[SEPAL].value_counts().min() >= 20
+    assert found.release(IRIS, KIND, k=5).smallest >= 5
+    with pytest.raises(RecipeError, match="no configuration with this goal"):
+        found.release(IRIS, KIND, k=6)
+
+
+def test_choose_stands_for_the_candidates():
+    grid = build_grid(5, None, ((),), ("choose", "mondrian"), [None], [()], ["a", "b"])
+    assert [each.algorithm for each in grid.configurations] == [*CANDIDATES, "mondrian"]
+    for each in CANDIDATES:
+        assert read_algorithm(each)

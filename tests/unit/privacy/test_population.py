@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import shoal
 from shoal.errors import GoalNotMet, InputError, RecipeError
 from shoal.privacy import Counts, Population, PopulationFit, fitting_pairs, parse_model
+from shoal.privacy.fitting import PopulationRows
 
 JOBS = shoal.Hierarchy.from_tree({"manual": ["mason", "smith"], "office": ["clerk", "judge"]})
 # Eight people, four of whom are in the table.
@@ -60,7 +61,7 @@ def test_people_who_fit_two_classes_are_judged_together():
     found = shoal.verify(release, quasi=["job"], models=[model], hierarchies={"job": JOBS}).models[0]
     assert (found.achieved, found.holds) == ({"low": 0.0, "high": 1.0}, False)
     fitting = PopulationFit.from_pairs(
-        np.array([1, 1]), np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([2, 2])
+        np.array([1, 1]), np.array([0, 1, 1]), np.array([0, 0, 1]), PopulationRows(np.array([2, 2]))
     )
     assert fitting.rows.tolist() == [2, 4]
     assert (fitting.least.tolist(), fitting.most.tolist()) == ([0.5, 0.0], [1.0, 1.0])
@@ -89,7 +90,7 @@ def test_nobody_is_more_or_less_likely_present_than_the_bounds_say(sizes, fits):
     possible = worlds(sizes, fits)
     pairs = [(c, person) for c in range(len(sizes)) for person in sorted(fits[c])]
     class_of, person = np.array(pairs).T
-    found = PopulationFit.from_pairs(np.array(sizes), class_of, person, np.ones(6, np.int64))
+    found = PopulationFit.from_pairs(np.array(sizes), class_of, person, PopulationRows(np.ones(6, np.int64)))
     assert found.rows.tolist() == [len(fits[c]) for c in range(len(sizes))]
     for c, one in pairs if possible else ():
         share = sum(one in world for world in possible) / len(possible)
@@ -290,7 +291,7 @@ def anonymize(population, table=TABLE, k=3, **more):
             PEOPLE.with_columns(age=pl.lit("old")),
             "column 'age' has values that are not integers: 'old'",
         ),
-        (3, "a table is a path or a pandas, polars or pyarrow frame"),
+        (3, "a table is a path, an open file"),
         (PEOPLE.clear(), "the population cannot be read: .*no rows"),
     ],
 )
@@ -315,7 +316,7 @@ def test_text_that_is_not_numbers_as_in_the_table(tmp_path):
 
 
 def test_goals_out_of_reach():
-    with pytest.raises(GoalNotMet, match="k = 9, but the population has 8 rows; ask for k of 8 or less"):
+    with pytest.raises(GoalNotMet, match="k = 9, but the population has 8 people; ask for k of 8 or less"):
         anonymize(PEOPLE, k=9)
     assert anonymize(PEOPLE, k=8).report.classes == 1
     for low, high, says in ((0, 0.4, "high = 0.4"), (0.6, 0.9, "low = 0.6")):

@@ -167,7 +167,8 @@ OF_THE_WHOLE = (AverageRisk(0.25), Uniqueness(0.2), TCloseness(0.25, "hierarchic
 
 
 def test_some_of_every_model():
-    apart = {"k-map", "delta-presence", "safepub"}  # see test_population and test_safepub
+    # See test_population, test_safepub and test_population_uniqueness.
+    apart = {"k-map", "delta-presence", "safepub", "population-uniqueness"}
     assert list_untested("privacy", MODELS, apart | {name_of(MODELS, model) for model in SOME}) == []
 
 

@@ -1,3 +1,4 @@
+import json
 import os
 import tomllib
 from dataclasses import MISSING, fields, replace
@@ -30,7 +31,8 @@ def full(tmp_path):
         models=(KAnonymity(5), DistinctL(3), DistinctL(2, 'ill "ness", really')),
         sensitive=("illness", 'ill "ness", really'),
         identifier=("name",),
-        plain=("cost", "größe"),
+        plain=("cost", "größe", "lab tests.cost"),
+        events={"lab tests": str(tmp_path / "data" / "labs.csv")},
         input=str(tmp_path / "data" / "people.csv"),
         output=str(tmp_path / "release.csv"),
         reading=ReadOptions(";", "latin-1", False, ("?", "n/a")),
@@ -71,6 +73,7 @@ def full(tmp_path):
 def settled(recipe):
     """A recipe with its paths written the shortest way."""
     paths = {name: os.path.normpath(getattr(recipe, name)) for name in ("input", "output", "key_file")}
+    paths["events"] = {name: os.path.normpath(path) for name, path in recipe.events.items()}
     sources = [source.rpartition("=") for source in recipe.hierarchies]
     return replace(recipe, **paths, hierarchies=tuple(f"{c}{e}{os.path.normpath(p)}" for c, e, p in sources))
 
@@ -78,7 +81,7 @@ def settled(recipe):
 def test_nothing_in_the_full_recipe_is_a_default(full):
     for field in fields(Recipe):
         # For one machine, where the engine is for many; of files; for one algorithm; not with a pseudonym.
-        if field.name in ("memory", "edition", "all_solutions", "sets"):
+        if field.name in ("memory", "edition", "all_solutions", "sets", "bound"):
             continue
         default = field.default if field.default_factory is MISSING else field.default_factory()
         assert getattr(full, field.name) != default, field.name
@@ -289,3 +292,105 @@ def test_a_ready_made_hierarchy_is_no_path(full, tmp_path):
     assert '"sex=@marital-status"' in text
     (tmp_path / "deep" / "r.toml").write_text(text)
     assert Recipe.from_toml(tmp_path / "deep" / "r.toml").hierarchies == ("sex=@marital-status",)
+
+
+def test_a_recipe_is_a_hashable_value_that_nobody_can_change(full):
+    given = {"age": 2.0}
+    recipe = replace(SIMPLE, weights=given)
+    given["age"] = 5.0
+    assert recipe.weights == {"age": 2.0}
+    assert {full: 1}[replace(full)] == 1
+    assert hash(replace(SIMPLE, weights={"age": 3.0})) != hash(recipe)
+    with pytest.raises(TypeError, match="cannot be changed"):
+        recipe.weights["age"] = 1.0
+
+
+def test_its_dictionary_makes_the_same_recipe_again(full):
+    assert Recipe.from_dict(full.to_dict()) == full
+    # Plain values only, as JSON and TOML have them.
+    assert json.loads(json.dumps(full.to_dict())) == full.to_dict()
+
+
+def test_a_saved_recipe_is_loaded_from_its_own_folder(full, tmp_path):
+    full.save(tmp_path / "recipe.toml")
+    assert Recipe.load(tmp_path / "recipe.toml") == full
+    assert str(tmp_path) not in (tmp_path / "recipe.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"models": [{"k": 5}]}, "a model is one such as KAnonymity"),
+        ({"models": [KAnonymity]}, "a model is one such as KAnonymity"),
+        ({"models": "k(k=5)"}, "models is a list of models"),
+        ({"models": 5}, "models is a list of models"),
+        ({"algorithm": Mondrian}, r"write Mondrian\(\)"),
+        ({"algorithm": 7}, "the algorithm is a name"),
+        ({"algorithm": "mondrain"}, "did you mean 'mondrian'"),
+        ({"weights": [1, 2]}, "weights must be a mapping by column"),
+        ({"sets": "|"}, "sets must be a mapping by column"),
+    ],
+)
+def test_what_is_no_entry_is_refused_by_name(settings, message):
+    with pytest.raises(RecipeError, match=message):
+        Recipe(**{"quasi": ("age",), "models": [KAnonymity(2)], **settings})
+
+
+def test_models_and_algorithms_may_be_texts():
+    recipe = Recipe(quasi=("age",), models=["k(k=2)"], algorithm="mondrian(cut=nearest)")
+    assert recipe == Recipe(quasi=("age",), models=(KAnonymity(2),), algorithm=Mondrian(cut="nearest"))
+
+
+class TestExtends:
+    BASE = """
+        [shoal]
+        recipe = 2
+        [columns]
+        identifier = ["name"]
+        others = "drop"
+        hierarchies = ["trees/sex.csv"]
+        [goal]
+        models = ["k(k=5)"]
+        [search]
+        algorithm = "mondrian"
+        parameters = { cut = "nearest" }
+        weights = { age = 2.0, sex = 1.0 }
+    """
+
+    def load(self, folder, text, base=BASE):
+        (folder / "all").mkdir()
+        (folder / "all" / "base.toml").write_text(base)
+        (folder / "night.toml").write_text(f'extends = "all/base.toml"\n{text}')
+        return Recipe.load(folder / "night.toml")
+
+    def test_what_it_says_itself_comes_first(self, tmp_path):
+        own = '[table]\ninput="day.csv"\n[columns]\nquasi=["age","sex"]\n[search]\nweights={ age = 3.0 }\n'
+        recipe = self.load(tmp_path, own)
+        assert (recipe.quasi, recipe.identifier, recipe.models) == (
+            ("age", "sex"),
+            ("name",),
+            (KAnonymity(5),),
+        )
+        assert recipe.weights == {"age": 3.0, "sex": 1.0}
+        assert recipe.algorithm == Mondrian(cut="nearest")
+        # Paths start from the folder of the file that they stand in.
+        assert recipe.input == str(tmp_path / "day.csv")
+        assert recipe.hierarchies == (str(tmp_path / "all" / "trees" / "sex.csv"),)
+        assert recipe.edition == 2
+
+    def test_parameters_of_another_algorithm_are_not_taken_over(self, tmp_path):
+        recipe = self.load(tmp_path, '[columns]\nquasi=["age", "sex"]\n[search]\nalgorithm="mingen"\n')
+        assert recipe.algorithm == MinGen()
+
+    def test_a_recipe_that_extends_itself_is_refused(self, tmp_path):
+        with pytest.raises(RecipeError, match="extends itself"):
+            self.load(tmp_path, "", base='extends = "../night.toml"')
+
+    @pytest.mark.parametrize(
+        "text, message",
+        [('extends = "no.toml"', "cannot read the recipe"), ("extends = 5", "extends is the path")],
+    )
+    def test_a_file_that_is_not_there_is_named(self, tmp_path, text, message):
+        (tmp_path / "night.toml").write_text(text)
+        with pytest.raises(RecipeError, match=message):
+            Recipe.load(tmp_path / "night.toml")

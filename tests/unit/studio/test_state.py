@@ -1,12 +1,16 @@
 """The workspace without a page: names, recipes, what is counted, and who changed what."""
 
 import asyncio
+import stat
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.unit.table.test_readers import write_book
 
 from shoal.algorithms import ALGORITHMS
-from shoal.errors import RecipeError
+from shoal.errors import InputError, RecipeError
 from shoal.privacy import MODELS, KAnonymity
 from shoal.recipes.equivalent import command_line
 from shoal.recipes.recipe import Recipe
@@ -18,9 +22,12 @@ from shoal.studio.goal_settings import (
     list_setting_fields,
     name_choices,
 )
+from shoal.studio.keys import KEY
 from shoal.studio.presets import PRESETS
+from shoal.studio.problems import find_goal_problem, find_type_problem
 from shoal.studio.running import Run
-from shoal.studio.state import CurrentMeasures, StudioWorkspace, complete_path, released_name, safe_name
+from shoal.studio.state import ComponentSettings, CurrentMeasures, StudioWorkspace, released_name, safe_name
+from shoal.table import Column, ReadOptions
 from shoal.verification.findings import Finding
 
 
@@ -71,7 +78,7 @@ def test_the_name_of_an_upload_stays_in_its_folder(sent, kept):
 def test_a_release_is_named_after_its_table():
     assert released_name("people.csv.gz") == "people-released.csv"
     assert released_name("people.parquet") == "people-released.parquet"
-    assert released_name("people.xlsx") == "people-released.csv"
+    assert released_name("people.xlsx") == "people-released.xlsx"
 
 
 def test_what_is_chosen_becomes_a_recipe(workspace):
@@ -231,7 +238,6 @@ def test_the_form_of_settings_comes_from_their_table():
         ("others", "choice"),
         ("group", "choice"),
         ("seed", "whole"),
-        ("key_file", "text"),
         ("relative", "text"),
         ("safe_csv", "switch"),
         ("pseudonym", "switch"),
@@ -247,27 +253,184 @@ def test_the_form_of_settings_comes_from_their_table():
     assert convert_input(dials["safe_csv"], True) is True
 
 
-def test_a_key_file_is_not_among_the_files_of_a_run(tmp_path, monkeypatch):
-    """A path that is typed is one from where the studio was started, whatever the folder of the run."""
-    monkeypatch.chdir(tmp_path)
-    assert complete_path({"key_file": "my.key", "knows": "2"}) == {
-        "key_file": str(tmp_path / "my.key"),
-        "knows": "2",
-    }
-    assert complete_path({"key_file": None}) == {"key_file": None}
+def test_the_key_is_in_no_file_that_is_released_and_belongs_to_its_run(tmp_path):
+    made = open_visits(tmp_path)
+    made.goal = made.goal.change_form(pseudonym=True, knows="2")
+    recipe = made.build_recipe()
+    assert (recipe.pseudonym, recipe.knows, recipe.key_file) == (True, "2", KEY)
+    first = made.find_key(0)
+    secret = first.read_bytes().strip()
+    assert stat.S_IMODE(first.stat().st_mode) == 0o600
+    run = made.start_run()
+    while run.state in ("waiting", "running"):
+        time.sleep(0.1)
+    assert (run.state, run.error) == ("done", "")
+    run.check_files()
+    assert KEY not in run.list_files()
+    for path in run.folder.iterdir():
+        if path.name != KEY:  # a link to the key, as 'shoal run' would find it
+            assert secret not in path.read_bytes(), path
+    assert "pseudonyms.key" in (run.folder / "recipe.toml").read_text("utf-8")
+    (tmp_path / "mine.key").write_bytes(b"a key of my own, which is long enough")
+    made.keys.take_key(tmp_path / "mine.key")
+    assert made.find_key(0).read_bytes() != made.find_key(run.number).read_bytes() == first.read_bytes()
+    assert made.start_run() is not run  # other pseudonyms
+    (tmp_path / "mine.key").write_bytes(b"short")
+    with pytest.raises(InputError, match="the file: the key has 5 bytes"):
+        made.keys.take_key(tmp_path / "mine.key")
+    made.goal = made.goal.change_form(pseudonym=False)
+    assert made.find_key(0) is None
+    made.close()
+    assert not first.exists()
 
 
-def test_the_form_asks_for_linked_rows(tmp_path):
-    """The choices of the form are those of the recipe, and its words are plain."""
-    (tmp_path / "visits.csv").write_text(
+def open_visits(folder):
+    (folder / "visits.csv").write_text(
         "id,age\n" + "".join(f"P{at // 2},{20 + at % 7}\n" for at in range(40))
     )
-    made = open_table(tmp_path / "visits.csv")
+    made = open_table(folder / "visits.csv")
     for name, role in (("id", "person"), ("age", "quasi")):
         made.change_choice(name, role=role)
-    goal = type(made.goal)(models=PRESETS["basic"].build_models(sensitive=False))
-    goal = goal.change_form(pseudonym=True, knows="all", key_file=str(tmp_path / "key"))
-    recipe = made.build_recipe(goal)
-    assert (recipe.pseudonym, recipe.known_rows, recipe.key_file) == (True, None, str(tmp_path / "key"))
+    made.goal = type(made.goal)(models=PRESETS["basic"].build_models(sensitive=False))
+    return made
+
+
+def test_the_form_has_plain_words_for_what_is_known():
     words = {each.name: each.info.words for each, _ in list_setting_fields({"knows": ["1", "2", "3", "all"]})}
     assert words["knows"] == {"1": "one row", "2": "any two rows", "3": "any three rows", "all": "all rows"}
+
+
+def test_what_is_about_people_goes_with_the_person(tmp_path):
+    """Settings that need a person are not in the way once no column says whose row it is."""
+    made = open_visits(tmp_path)
+    made.goal = made.goal.change_form(pseudonym=True, knows="all", relative="age")
+    assert made.build_recipe().known_rows is None
+    made.change_choice("id", role="identifier")
+    recipe = made.build_recipe()
+    assert (recipe.pseudonym, recipe.knows, recipe.relative, recipe.key_file) == (False, "1", None, None)
+    made.close()
+
+
+def open_sets(folder, ending="ok"):
+    rows = ["m,E11|I10", "f,I10", "m,E11|N18", "f,I10|N18", "m,E11", "f,E11|I10|N18", "m,N18|X1", "f,X1|I10"]
+    lines = "".join(f"{row},{ending if at % 2 else 'bad'}\n" for at, row in enumerate(rows * 4))
+    (folder / "patients.csv").write_text("sex,diagnoses,outcome\n" + lines)
+    return open_table(folder / "patients.csv")
+
+
+def test_columns_of_sets_are_offered_and_become_a_part_of_the_recipe(tmp_path):
+    made = open_sets(tmp_path)
+    assert made.proposals["diagnoses"].separator == "|"
+    assert "several of 4 items, with '|' between them" in made.proposals["diagnoses"].items
+    made.change_choice("diagnoses", role="set", type="string")
+    assert not made.asks_sensitive  # nothing is mixed if single items are known
+    made.goal = type(made.goal)(models=PRESETS["careful"].build_models(made.asks_sensitive))
+    made.goal = made.goal.change_form(knows="2")
+    recipe = made.build_recipe()
+    assert (recipe.sets, recipe.knows, recipe.types) == ({"diagnoses": "|"}, "2", {})
+    assert "--set 'diagnoses=|' --knows 2" in command_line(recipe)
+    assert sorted(made.select_values("diagnoses").column("diagnoses").unique()) == ["E11", "I10", "N18", "X1"]
+    run = Run(1, recipe, made.folder / "runs" / "1")
+    made.change_choice("diagnoses", role="plain")
+    assert "diagnoses is kept as it is, and was several values in a cell" in made.list_changes_since(run)
+    made.adopt_settings(run)
+    assert made.build_recipe() == recipe
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("models", "problem"),
+    [
+        ((("k", {"k": 3}),), ""),
+        ((("k", {"k": 33}),), "k = 33, but the table has 32 rows"),
+        ((("k", {"k": 3}), ("distinct-l", {"l": 3})), "l = 3, but the sensitive column 'outcome' has 2"),
+    ],
+)
+def test_a_goal_out_of_reach_is_told_where_it_is_chosen(models, problem, tmp_path):
+    made = open_sets(tmp_path)
+    made.change_choice("outcome", role="sensitive")
+    made.goal = type(made.goal)(models=tuple(ComponentSettings(*each) for each in models))
+    made.make_current_counter()()
+    told = find_goal_problem(made)
+    assert (problem in told) if problem else told == ""
+    made.close()
+
+
+def test_sets_and_sensitive_values_are_refused_where_they_are_chosen(tmp_path):
+    made = open_sets(tmp_path)
+    made.change_choice("diagnoses", role="set")
+    made.change_choice("outcome", role="sensitive")
+    made.goal = type(made.goal)(models=PRESETS["careful"].build_models(sensitive=True))
+    assert "knows" in find_goal_problem(made)
+    made.goal = made.goal.change_form(knows="all")
+    assert find_goal_problem(made) == ""
+    made.close()
+
+
+@pytest.mark.parametrize(("type", "wrong"), [("string", ""), ("integer", "'"), ("date", "'")])
+def test_a_type_that_does_not_fit_is_told_where_it_is_chosen(type, wrong, tmp_path):
+    made = open_sets(tmp_path)
+    told = find_type_problem(made.source.table, Column("outcome", type))
+    assert bool(told) == bool(wrong)
+    assert "Choose another type" in told or not wrong
+    made.close()
+
+
+def test_equal_runs_are_one_and_runs_can_be_named_and_deleted(workspace, monkeypatch):
+    monkeypatch.setattr(Run, "start", lambda self, tables: setattr(self, "tables", dict(tables)))
+    workspace.goal = type(workspace.goal)(models=PRESETS["basic"].build_models(sensitive=False))
+    first = workspace.start_run()
+    assert workspace.start_run() is first
+    assert len(workspace.runs) == 1
+    workspace.goal = type(workspace.goal)(models=PRESETS["strict"].build_models(sensitive=False))
+    assert workspace.list_changes_since(first) == ["the goal is groups of at least 11 (k = 11)"]
+    second = workspace.start_run()
+    second.name = "for the web"
+    assert (second.number, second.title) == (2, "Run 2: for the web")
+    workspace.delete_run(first)
+    assert [run.number for run in workspace.runs] == [2]
+    workspace.goal = type(workspace.goal)(models=PRESETS["basic"].build_models(sensitive=False))
+    assert workspace.start_run().number == 3  # numbers, and folders, are never used again
+
+
+def test_a_recipe_is_taken_for_the_table_that_is_open(tmp_path, workspace):
+    workspace.goal = type(workspace.goal)(models=PRESETS["strict"].build_models(sensitive=True))
+    workspace.change_choice("illness", role="identifier")
+    workspace.change_choice("age", type="string", weight=2.0)
+    recipe = workspace.build_recipe()
+    other = open_table(workspace.source.path)
+    other.take_recipe(recipe, "recipe.toml")
+    assert other.build_recipe() == recipe
+    with pytest.raises(RecipeError, match="unknown column 'aeg'"):
+        other.take_recipe(replace(recipe, identifier=("aeg",)), "recipe.toml")
+    assert other.build_recipe() == recipe
+    other.close()
+
+
+def test_a_recipe_waits_for_its_table_and_reads_no_file_of_its_own(tmp_path, workspace):
+    (tmp_path / "age.csv").write_text("20;young;*\n")
+    workspace.goal = type(workspace.goal)(models=PRESETS["basic"].build_models(sensitive=False))
+    recipe = replace(
+        workspace.build_recipe(),
+        hierarchies=(f"age={tmp_path / 'age.csv'}", "illness=@countries"),
+        reading=ReadOptions(na=("x",)),
+    )
+    made = StudioWorkspace()
+    made.take_recipe(recipe, "recipe.toml")
+    made.use_source(made.load_table(workspace.source.path))
+    assert made.source.reading.na == ("x",)
+    made.profiles = made.profile_columns(made.source)
+    made.prefill_choices(made.suggest_roles(made.source, made.profiles))
+    assert made.waiting is None
+    assert made.of_role("quasi") == recipe.quasi
+    assert made.left_behind == [f"age={tmp_path / 'age.csv'}"]
+    assert list(made.trees) == ["illness"]
+    made.close()
+
+
+def test_a_workbook_is_opened_where_it_has_rows_and_released_as_one(tmp_path):
+    made = StudioWorkspace()
+    made.use_source(made.load_table(write_book(tmp_path / "book.xlsx")))
+    assert (made.source.reading.sheet, made.source.rows) == ("people", 2)
+    assert released_name("book.xlsx") == "book-released.xlsx"
+    made.close()

@@ -8,6 +8,7 @@ import zstandard
 from shoal.errors import InputError
 from shoal.table import ReadOptions, read_table, write_table
 from shoal.table import formats as formats_module
+from shoal.table.readers import list_sheets
 
 FRAME = pl.DataFrame(
     {"zip": ["00123", "00045", None], "age": [20, None, 40], "born": [date(2000, 1, 31)] * 3}
@@ -230,3 +231,30 @@ def test_unreadable(tmp_path, monkeypatch):
     monkeypatch.setattr(type(path), "open", refuse)
     with pytest.raises(InputError, match=r"x.csv cannot be read: Permission denied"):
         read_table(path)
+
+
+def write_book(path):
+    """A workbook whose first sheet has no rows."""
+    import xlsxwriter
+
+    with xlsxwriter.Workbook(path) as book:
+        for name, rows in (
+            ("readme", [["what this is"]]),
+            ("people", [["age"], [20], [30]]),
+            ("b", [["x"], [1]]),
+        ):
+            sheet = book.add_worksheet(name)
+            for at, cells in enumerate(rows):
+                sheet.write_row(at, 0, cells)
+    return path
+
+
+def test_a_sheet_is_read_by_its_name_and_an_empty_one_names_the_others(tmp_path):
+    path = write_book(tmp_path / "book.xlsx")
+    assert list_sheets(path) == ["readme", "people", "b"]
+    assert read_table(path, ReadOptions(sheet="people")).column("age").to_list() == [20, 30]
+    assert list(read_table(path, ReadOptions(sheet="b")).names) == ["x"]
+    with pytest.raises(InputError, match=r"the sheet 'readme' has no rows; .*--sheet NAME: 'people', 'b'"):
+        read_table(path)
+    with pytest.raises(InputError, match=r"unknown sheet 'peopel'.*'people'"):
+        read_table(path, ReadOptions(sheet="peopel"))

@@ -48,7 +48,7 @@ def test_roles_that_do_not_fit_are_refused():
         verify(TABLE, quasi=["town"], sets={"dxx": "|"}, k=2)
     with pytest.raises(RecipeError, match="'town' is named as a set and with another role"):
         verify(TABLE, quasi=["town"], sets={"town": "|"}, k=2)
-    with pytest.raises(RecipeError, match="leave out the person"):
-        verify(TABLE, quasi=["town"], sets={"dx": "|"}, person="town", k=2)
+    with pytest.raises(RecipeError, match="is one of people: name the person as well"):
+        verify(TABLE, quasi=["town"], sets={"dx": "|"}, group="town", k=2)
     with pytest.raises(RecipeError, match="sets is a mapping"):
         verify(TABLE, quasi=["town"], sets=["dx"], k=2)

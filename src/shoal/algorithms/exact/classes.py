@@ -7,7 +7,7 @@ group that can be divided into two allowed ones need not be considered, whatever
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, product
 
@@ -16,19 +16,15 @@ from numpy.typing import NDArray
 
 from shoal.algorithms.exact.amounts import carry_limbs, join_limbs, split_limbs
 from shoal.algorithms.exact.budget import Budget
-from shoal.algorithms.exact.options import PRESENT, TIE, ColumnOptions, Floats, Ints, TableSpace
-from shoal.algorithms.exact.solver import Answer, Programme, relax_programme, solve_programme
+from shoal.algorithms.exact.options import PRESENT, ColumnOptions, Floats, Ints, TableSpace
 from shoal.kernels.groups import (
     GroupCosts,
     count_multiplicities,
     find_best_divisions,
-    find_worthwhile_groups,
     group_costs,
     pair_costs,
 )
-from shoal.support.arithmetic import weighted_sum
 from shoal.support.progress import SearchFigures
-from shoal.table.formats import import_optional
 
 Group = tuple[int, ...]
 Box = tuple[tuple[int, int], ...]
@@ -39,12 +35,8 @@ FEW = 16
 """Rows up to which a dynamic programme over all sets of rows is solved."""
 MANY = 4000
 """Rows beyond which pairs of rows are too many to look at."""
-_SLACK = 1e-6  # the solver's own tolerance, for what it is given beyond need
-_NOTHING = -1e-11  # reduced costs above this are 0 to a float
 _COUNTABLE = float(1 << 62)  # numbers of tables that fit 64 bits
 _LISTED = 20_000  # optimal tables with sets that are counted one by one
-_COLUMNS = 200_000  # groups that are given to the solver at most
-_PARTS = 30_000_000  # parts of groups that one search for worthwhile groups looks at; a few seconds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,183 +206,3 @@ def _list_optimal_tables(
             part = (part - 1) & rest
 
     yield from extend_table(len(least) - 1, [])
-
-
-def solve_by_columns(rows: PartitionProblem, start: RowDivision, budget: Budget) -> RowDivision:
-    """The optimum of a larger table by column generation.
-
-    Groups are the columns of a set-partitioning programme. Its relaxation is solved over a few of them;
-    `worthwhile` searches all others for those that would lower it, until there are none: the value is then a
-    lower bound. An optimum can only have groups whose reduced cost is within the gap, and those are all given
-    to the solver.
-    """
-    master = _MasterProblem(rows, start)
-    bound = master.generate_columns(start.cost, budget.allot_share(0.5))
-    found = master.best_of_known(start, bound, budget)
-    if found.is_proved or budget.is_over or not rows.by_size:
-        return found  # with other models an optimum may need larger groups than are searched
-    return master.solve_within_gap(found, budget)
-
-
-class _MasterProblem:
-    """Set partitioning over the groups known so far; rows that are alike are one row taken several times."""
-
-    def __init__(self, rows: PartitionProblem, start: RowDivision) -> None:
-        self.rows = rows
-        self.example, self.times = np.unique(rows.kind, return_index=True, return_counts=True)[1:]
-        self.codes = rows.space.codes[self.example]
-        self.costs, self.always = rows.space.build_costs()
-        self.pair = pair_costs(self.costs, self.codes)
-        # A larger group can be divided into two allowed ones, which cost no more.
-        self.most = 2 * rows.least - 1
-        self.known: dict[Group, float] = {}
-        self.bound = start.bound
-        self.price = np.zeros(self.times.size)
-        self.add_groups(self._to_kinds(group) for group in start.groups)
-        self.add_groups(_shorten_group(group, rows.least) for group in [*self.known])
-        self.add_groups(self._list_nearest_groups())
-
-    def _to_kinds(self, group: Group) -> Group:
-        return tuple(sorted(rows_kind for rows_kind in self.rows.kind[list(group)].tolist()))
-
-    def _list_nearest_groups(self) -> Iterator[Group]:
-        """Every row with those that are cheapest beside it."""
-        for row in range(self.times.size):
-            order = np.argsort(self.pair[row], kind="stable")
-            group = np.repeat(order, np.minimum(self.times[order], self.rows.least))
-            others = group[group != row]
-            yield tuple(sorted([row, *others[: self.rows.least - 1].tolist()]))
-
-    def add_groups(self, groups: Iterator[Group] | Sequence[Group]) -> int:
-        """Take up groups of kinds; returns how many were new."""
-        new = [group for group in dict.fromkeys(groups) if group and group not in self.known]
-        if new:
-            size = np.array([len(group) for group in new])
-            start = np.concatenate(([0], np.cumsum(size)))
-            member = np.array([kind for group in new for kind in group], np.int64)
-            cost = (group_costs(self.costs, self.codes, start, member) + self.always) * size
-            self.known.update(zip(new, cost.tolist(), strict=True))
-        return len(new)
-
-    def build_programme(self, groups: Sequence[Group]) -> Programme:
-        sparse = import_optional("scipy.sparse", "shoal[scipy]")
-
-        kind = [kind for group in groups for kind in group]
-        column = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
-        shape = (self.times.size, len(groups))
-        rows = sparse.csr_array(
-            sparse.coo_array((np.ones(len(kind)), (kind, column)), shape=shape)
-        )  # equal entries add up
-        most = np.array([min(self.times[kind] // group.count(kind) for kind in group) for group in groups])
-        cost = np.array([self.known[group] for group in groups])
-        times = self.times.astype(np.float64)
-        return Programme(cost, rows, times, times, most.astype(np.float64), np.ones(cost.size, np.bool_))
-
-    def price_groups(
-        self, below: float, records: bool, capacity: int, budget: Budget
-    ) -> tuple[list[Group], float, bool]:
-        """Groups whose reduced cost is below ``below``; the least; and whether all were searched."""
-        order = np.argsort(-self.price, kind="stable")
-        found, least, nodes, cut = find_worthwhile_groups(
-            self.costs,
-            self.codes[order],
-            self.times[order],
-            self.pair[np.ix_(order, order)],
-            self.price[order] - self.always,
-            (self.rows.least, self.most),
-            below,
-            records,
-            capacity,
-            min(_PARTS, budget.nodes_left),
-        )
-        budget.count_states(abs(nodes), cut)
-        groups = [tuple(sorted(order[group[group >= 0]].tolist())) for group in found]
-        return groups, float(least), nodes >= 0
-
-    def generate_columns(self, best: float, budget: Budget) -> float:
-        """Solve the relaxation over all groups there are; returns the best lower bound that was proved."""
-        while True:
-            budget.report_progress("pricing groups", SearchFigures(best, bound=self.bound))
-            relaxed = relax_programme(drop_upper_bounds(self.build_programme([*self.known])))
-            self.price = relaxed.price
-            groups, least, complete = self.price_groups(_NOTHING, True, 50_000, budget)
-            if complete:
-                # No more than rows / least groups can each lower the value by the least reduced cost. The
-                # prices bound it by themselves, however precise the solver is.
-                slack = min(least, _NOTHING) * (self.rows.space.rows // self.rows.least)
-                self.bound = max(self.bound, float(weighted_sum(relaxed.price, self.times)) + slack)
-            if budget.is_over or not self.add_groups(groups):
-                return self.bound
-
-    def best_of_known(self, start: RowDivision, bound: float, budget: Budget) -> RowDivision:
-        """The best division into groups that are known and allowed."""
-        settled = replace(start, bound=self.rows.space.settle_bound(bound, start.cost))
-        if settled.is_proved:
-            return settled
-        groups = [
-            group
-            for group, fine in zip(self.known, self._are_groups_allowed([*self.known]), strict=True)
-            if fine
-        ]
-        answer = self._solve_over_groups(groups, start, budget.allot_share(0.5))
-        return self._keep_better(answer, groups, start, bound)
-
-    def solve_within_gap(self, best: RowDivision, budget: Budget) -> RowDivision:
-        """Give the solver every group that an optimum could have."""
-        # A group whose reduced cost exceeds the gap makes any division cost more than the best.
-        gap = best.cost - self.bound + _SLACK
-        groups, _, complete = self.price_groups(gap, False, _COLUMNS, budget)
-        self.add_groups(groups)
-        every = list(dict.fromkeys([*groups, *map(self._to_kinds, best.groups)]))
-        fine = [group for group, ok in zip(every, self._are_groups_allowed(every), strict=True) if ok]
-        answer = self._solve_over_groups(fine, best, budget)
-        # The solver's bound is about the groups it was given: it counts only if none is missing.
-        bound = max(self.bound, answer.bound) if complete else self.bound
-        return self._keep_better(answer, fine, best, bound)
-
-    def _solve_over_groups(self, groups: Sequence[Group], best: RowDivision, budget: Budget) -> Answer:
-        if not groups:
-            return Answer(None, -np.inf, 0, False)
-        figures = SearchFigures(best.cost, bound=self.bound)
-        return solve_programme(self.build_programme(groups), budget, figures)
-
-    def _keep_better(
-        self, answer: Answer, groups: Sequence[Group], best: RowDivision, bound: float
-    ) -> RowDivision:
-        times = np.zeros(len(groups), np.int64) if answer.x is None else np.rint(answer.x).astype(np.int64)
-        # If not, the solver's tolerance was too wide, or it found nothing.
-        if groups and (self.build_programme(groups).rows @ times == self.times).all():
-            found = self._to_rows(
-                [group for group, often in zip(groups, times, strict=True) for _ in range(often)]
-            )
-            # Added up anew: the solver's own sum is only as exact as its tolerance.
-            cost = float(self.rows.compute_costs(found).sum())
-            if cost < best.cost - TIE:
-                best = RowDivision(tuple(found), cost, bound)
-        return replace(best, bound=self.rows.space.settle_bound(bound, best.cost))
-
-    def _to_rows(self, groups: Sequence[Group]) -> list[Group]:
-        """Groups of kinds as groups of rows."""
-        rows_of = [np.flatnonzero(self.rows.kind == kind).tolist() for kind in range(self.times.size)]
-        return [tuple(rows_of[kind].pop() for kind in group) for group in groups]
-
-    def _are_groups_allowed(self, groups: Sequence[Group]) -> NDArray[np.bool_]:
-        rows_of = [np.flatnonzero(self.rows.kind == kind).tolist() for kind in range(self.times.size)]
-        examples = []
-        for group in groups:
-            taken = dict.fromkeys(group, 0)
-            example = []
-            for kind in group:
-                example.append(rows_of[kind][taken[kind]])
-                taken[kind] += 1
-            examples.append(tuple(example))
-        return self.rows.allowed(examples)
-
-
-def drop_upper_bounds(programme: Programme) -> Programme:
-    """Without upper bounds, which the rows imply: so that all of the price is in the rows."""
-    return replace(programme, upper=np.full(programme.upper.size, np.inf))
-
-
-def _shorten_group(group: Group, least: int) -> Group:
-    return group[:least] if len(group) >= 2 * least else ()

@@ -75,6 +75,17 @@ class MatchingPopulation:
         self.picks, self.costs = self.picks[order], self.costs[order]
 
 
+def build_local_search(
+    space: TableSpace, rules: Rules, rows: Ints | None = None
+) -> tuple[LocalSearchInput, float]:
+    """The rows of a table, or some of them, as local search takes them; and what every row costs besides."""
+    costs, always = space.build_costs()
+    codes = space.codes if rows is None else space.codes[rows]
+    # n * n numbers: as float32 they take half the memory.
+    pair = pair_costs(costs, codes).astype(np.float32)
+    return LocalSearchInput(costs, codes, rules, cheapest_partners(pair, _NEAR), pair), always
+
+
 class ClassPopulation:
     """Divisions of rows, or of some of the rows, into allowed classes; ``rules`` are about these."""
 
@@ -82,13 +93,9 @@ class ClassPopulation:
         self, space: TableSpace, rules: Rules, starts: Ints, size: int, seed: int, rows: Ints | None = None
     ) -> None:
         """Begin with divisions, [starts, rows], each improved by local search."""
-        costs, self.always = space.build_costs()
-        codes = space.codes if rows is None else space.codes[rows]
-        # n * n numbers: as float32 they take half the memory.
-        pair = pair_costs(costs, codes).astype(np.float32)
-        self.given = LocalSearchInput(costs, codes, rules, cheapest_partners(pair, _NEAR), pair)
+        self.given, self.always = build_local_search(space, rules, rows)
         self.state = make_random_state(seed)
-        n = codes.shape[0]
+        n = self.given.codes.shape[0]
         self.visits = max(20, min(150, 500 // rules.size))
         self.children = np.empty((max(2, min(size // 5, _ROWS // n)), n), np.int64)
         self.size = max(2, min(size, 2 * _ROWS // n))

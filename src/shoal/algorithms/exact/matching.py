@@ -234,6 +234,7 @@ def _build_programme(rows: Sequence[CoverOptions], k: int) -> Programme:
     sparse = import_optional("scipy.sparse", "shoal[scipy]")
 
     n = len(rows)
+    most = n * max(k - 1, 1)  # each arc that counts has a cycle, and all of these may share an arc
     cost = np.concatenate([row.cost for row in rows])
     of = np.repeat(np.arange(n), [row.size for row in rows])
     option, to = np.nonzero(unpack_bits(np.concatenate([row.cover for row in rows]), n))
@@ -254,7 +255,7 @@ def _build_programme(rows: Sequence[CoverOptions], k: int) -> Programme:
         [
             [one, None, None],  # one option per row
             [-covers, same, None],  # an arc counts only where it is covered,
-            [-n * covers, None, same],  # flows only there,
+            [-most * covers, None, same],  # flows only there,
             [None, same, -same],  # and counts only if it flows
             [None, out, None],
             [None, None, out - into],
@@ -264,7 +265,7 @@ def _build_programme(rows: Sequence[CoverOptions], k: int) -> Programme:
     )
     low = [1.0] * n + [-np.inf] * (3 * many) + [k - 1.0] * n + [0.0] * n + [min(k - 1.0, 1.0)] * n
     high = [1.0] * n + [0.0] * (3 * many) + [np.inf] * n + [0.0] * n + [np.inf] * n
-    upper = np.concatenate([np.ones(of.size + many), np.full(many, float(n))])
+    upper = np.concatenate([np.ones(of.size + many), np.full(many, float(most))])
     whole = np.arange(upper.size) < of.size
     costs = np.concatenate([cost, np.zeros(2 * many)])
     return Programme(costs, table, np.array(low), np.array(high), upper, whole)

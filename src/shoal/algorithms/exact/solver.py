@@ -20,7 +20,6 @@ from shoal.table.formats import import_optional
 
 Floats = NDArray[np.float64]
 
-_OUT_OF_TIME = 1  # as scipy's linprog says it
 _DEAREST = 1e4  # what the largest cost is to HiGHS, which ends 1e-6 from the optimum, whatever the costs
 
 
@@ -51,11 +50,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relaxation:
-    """The optimum without integrality: its value, the prices of the rows and the reduced costs."""
+    """The optimum without integrality."""
 
     value: float
     price: Floats
+    """[rows] by how much the value rises with the limit of each row."""
     reduced: Floats
+    """[variables] by how much it rises with each."""
+    x: Floats
 
 
 def solve_programme(programme: Programme, budget: Budget, known: SearchFigures) -> Answer:
@@ -110,9 +112,15 @@ def relax_programme(programme: Programme, seconds: float = np.inf) -> Relaxation
         method="highs",
         options={"time_limit": max(seconds, 0.01)} if np.isfinite(seconds) else None,
     )
-    if result.status == _OUT_OF_TIME:
-        return Relaxation(-np.inf, np.zeros(programme.low.size), np.zeros(programme.cost.size))
-    return Relaxation(float(result.fun), result.eqlin.marginals, result.lower.marginals)
+    if result.x is None:  # it ran out of time, or the numbers were too much for it
+        nothing = np.zeros(programme.cost.size)
+        return Relaxation(-np.inf, np.zeros(programme.low.size), nothing, nothing)
+    price = np.zeros(programme.low.size)
+    price[equal] = result.eqlin.marginals
+    many = np.count_nonzero(above)
+    price[above] += result.ineqlin.marginals[:many]
+    price[under] -= result.ineqlin.marginals[many:]
+    return Relaxation(float(result.fun), price, result.lower.marginals, result.x)
 
 
 @contextmanager

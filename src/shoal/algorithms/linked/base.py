@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.algorithms.auto import TINY, Auto
 from shoal.algorithms.cluster import Cluster
-from shoal.algorithms.linked.goal import LinkedGoal
+from shoal.algorithms.linked.goal import LinkedGoal, LinkedTables
 from shoal.algorithms.problem import Algorithm, Problem
 from shoal.algorithms.space import renumber_classes
 from shoal.codespace.frequency import CodedRows
@@ -83,6 +83,9 @@ def build_linked_proposal(
     problem: Problem, class_of: NDArray[np.int64], part_of: NDArray[np.int64], goal: LinkedGoal
 ) -> Proposal:
     """A proposal of the class of each row, -1 if it is left out, and of its part, which has static cells."""
+    if goal.tables is not None:
+        first, *others = _divide_proposal(problem, class_of, part_of, goal.tables)
+        return replace(first, tables=(first, *others))
     table = problem.rows.one_by_one(in_order=True)
     return Proposal(
         table,
@@ -92,7 +95,32 @@ def build_linked_proposal(
     )
 
 
-def measure_proposal(problem: Problem, proposal: Proposal) -> float:
-    """The loss that was asked for."""
-    recoding = Recoding.from_proposal(proposal, problem.domains)
-    return float(LOSSES[problem.loss]().measure(recoding, problem.weights).value)
+def _divide_proposal(
+    problem: Problem, class_of: NDArray[np.int64], part_of: NDArray[np.int64], tables: LinkedTables
+) -> list[Proposal]:
+    """By table, a proposal of its own rows and columns; people are in the classes that parts are."""
+    found = []
+    for table, columns in enumerate(tables.columns):
+        rows = np.flatnonzero(tables.table_of == table)
+        coded = select_problem(problem, columns, rows, None, 2).rows
+        of_row = (part_of if table == 0 else class_of)[rows]
+        found.append(Proposal(coded.one_by_one(in_order=True), renumber_classes(of_row)))
+    return found
+
+
+def measure_proposal(problem: Problem, proposal: Proposal, goal: LinkedGoal) -> float:
+    """The loss that was asked for; of several tables, each cell as its column weighs in its table."""
+    if goal.tables is None:
+        recoding = Recoding.from_proposal(proposal, problem.domains)
+        return float(LOSSES[problem.loss]().measure(recoding, problem.weights).value)
+    lost = whole = 0.0
+    for columns, each in zip(goal.tables.columns, proposal.tables, strict=True):
+        weights = problem.weights[list(columns)]
+        weight = float(weights.sum()) * each.table.rows
+        whole += weight
+        if (each.class_of >= 0).any():
+            recoding = Recoding.from_proposal(each, tuple(problem.domains[j] for j in columns))
+            lost += weight * float(LOSSES["ncp"]().measure(recoding, weights).value)
+        else:
+            lost += weight
+    return lost / max(whole, np.finfo(float).tiny)

@@ -37,7 +37,7 @@ _FACTORS = (1, 5, 20, 80, 320)  # static classes of so many times k people are t
 _STARTS = (1, 2, 4)  # cells of so many times k people are tried to begin with
 _MOST_CELLS = 2048  # of a static class, all of which are compared with each other
 _SAMPLE = 10_000  # rows on which a size is tried
-_WIDEST = 4096  # cells of a history, rows times columns, up to which whole histories are compared
+_WIDEST = 512  # cells of a history, rows times columns, up to which whole histories are compared
 _SECONDS_PER_ROW = 40e-6
 
 
@@ -74,7 +74,7 @@ def search_combinations(
             f"{count_least_people(problem)} people have are left even where all rows look alike, because few "
             "people have so many rows: allow rows to be left out with --suppress, or ask for knows = 1"
         )
-    lost = {name: measure_proposal(problem, each) for name, each in found.items()}
+    lost = {name: measure_proposal(problem, each, goal) for name, each in found.items()}
     best = min(lost, key=lambda name: lost[name])
     told = ", ".join(f"{name} {100 * loss:.2f}" for name, loss in lost.items())
     chosen = found[best]
@@ -145,8 +145,11 @@ def _try_way(problem: Problem, goal: LinkedGoal, way: MergingWay) -> float:
     # Only the rows that were looked at, which are a table of their own.
     rows = np.sort(np.concatenate(chosen))
     sample = select_problem(problem, range(len(problem.domains)), rows, None, 2)
-    proposal = build_linked_proposal(sample, class_of[rows], part_of[rows], goal)
-    return measure_proposal(replace(sample, loss="ncp"), proposal)
+    within = goal
+    if goal.tables is not None:
+        within = replace(goal, tables=replace(goal.tables, table_of=goal.tables.table_of[rows]))
+    proposal = build_linked_proposal(sample, class_of[rows], part_of[rows], within)
+    return measure_proposal(replace(sample, loss="ncp"), proposal, within)
 
 
 def _merge_parts(
@@ -160,20 +163,28 @@ def _merge_parts(
     """[rows] the cells of the rows of some static classes; None if combinations stay rare."""
     assert problem.person is not None
     assert goal.knows is not None
-    k, n = count_least_people(problem), problem.person.size
+    k, n = count_least_people(problem), goal.select_events(np.arange(problem.person.size)).size
     events = [j for j in range(len(problem.domains)) if j not in goal.static]
-    class_of = np.full(n, -1, np.int64)
+    class_of = np.full(problem.person.size, -1, np.int64)
     left_out = used = done = 0
-    for rows in parts:
+    for part in parts:
+        rows = goal.select_events(part)
         done += rows.size
+        if not rows.size:
+            continue
         person = np.unique(problem.person[rows], return_inverse=True)[1]
         share = set_budget(algorithm, _SECONDS_PER_ROW * n, rows.size / n)
         cell = _find_first_cells(share, problem, goal, rows, min(way.start, int(person.max()) + 1))
         within = select_problem(problem, events, rows, None, k) if events else None
         # What may be left out so far: what one class does not need, the next ones may take.
         most = int(problem.suppress * done - left_out + 1e-9) if way.leaves else 0
-        leaving = (most, float(problem.weights.sum()))
-        merged = merge_rare_cells(within, person, cell, goal.knows, k, leaving)
+        table_of: NDArray[np.int64] | None = None
+        leaving: tuple[int, float | NDArray[np.float64]] = (most, float(problem.weights.sum()))
+        if goal.tables is not None:
+            table_of = goal.tables.table_of[rows]
+            weight = [float(problem.weights[list(columns)].sum()) for columns in goal.tables.columns]
+            leaving = (most, np.array(weight))
+        merged = merge_rare_cells(within, person, cell, goal.knows, k, leaving, table_of)
         if merged is None:
             return None
         class_of[rows] = np.where(merged < 0, -1, merged + used)
@@ -200,7 +211,8 @@ def merge_rare_cells(
     cell: NDArray[np.int64],
     knows: int,
     k: int,
-    leaving: tuple[int, float],
+    leaving: tuple[int, float | NDArray[np.float64]],
+    table_of: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64] | None:
     """The cell of each row, merged until no combination is rare; -1 for rows that are left out.
 
@@ -208,8 +220,10 @@ def merge_rare_cells(
     ----------
     problem : Problem, optional
         The event columns of the rows; None if there are none.
-    leaving : (int, float)
-        How many rows may be left out, and what one costs.
+    leaving : (int, float or float[tables])
+        How many rows may be left out, and what one costs; by its table, where there are several.
+    table_of : int64[rows], optional
+        The table of each row: only cells of one table are merged.
 
     Returns
     -------
@@ -219,7 +233,7 @@ def merge_rare_cells(
     most, whole = leaving
     while (rare := find_rare_rows(person, cell, knows, k)) is not None:
         chosen, rows_of = rare.list_cells()
-        cells = None if problem is None else MergedCells.from_rows(problem, cell)
+        cells = None if problem is None else MergedCells.from_rows(problem, cell, table_of)
         if cells is None or cells.size.size == 1:
             # All rows look alike: only their number tells people apart.
             if rare.rows.size > most:
@@ -228,12 +242,17 @@ def merge_rare_cells(
             most -= rare.rows.size
             continue
         nearest, cost = cells.find_nearest(chosen)
-        leave = (rows_of * whole < cost) & (np.cumsum(rows_of) <= most)
+        price = whole if cells.table is None else np.asarray(whole)[cells.table[chosen]]
+        leave = (rows_of * price < cost) & (np.cumsum(rows_of) <= most)
         if leave.any():
             gone = rare.rows[np.isin(cell[rare.rows], chosen[leave])]
             most -= gone.size
             cell[gone] = -1
+        elif np.isinf(cost).all():  # of each of these tables all rows look alike
+            return None
         else:
-            cell = merge_cheapest(cell, chosen, nearest, cost / np.maximum(rows_of, 1))
+            ways = np.flatnonzero(np.isfinite(cost))
+            price = cost[ways] / np.maximum(rows_of[ways], 1)
+            cell = merge_cheapest(cell, chosen[ways], nearest[ways], price)
         cell = renumber_cells(cell)
     return cell

@@ -24,9 +24,13 @@ class MergedCells:
     """[cells, columns] the least and the greatest code."""
     size: NDArray[np.int64]
     """[cells] number of rows."""
+    table: NDArray[np.int64] | None = None
+    """[cells] the table that its rows are of, where there are several: only cells of one table are merged."""
 
     @classmethod
-    def from_rows(cls, problem: Problem, cell: NDArray[np.int64]) -> MergedCells:
+    def from_rows(
+        cls, problem: Problem, cell: NDArray[np.int64], table_of: NDArray[np.int64] | None = None
+    ) -> MergedCells:
         """The cells of rows; of those that are left out the cell is -1."""
         kept = np.flatnonzero(cell >= 0)
         cells, columns = int(cell.max()) + 1, len(problem.domains)
@@ -35,10 +39,22 @@ class MergedCells:
         for j, codes in enumerate(problem.rows.quasi):
             np.minimum.at(low[:, j], cell[kept], codes[kept].astype(np.int64))
             np.maximum.at(high[:, j], cell[kept], codes[kept].astype(np.int64))
-        return cls(problem, low, high, np.bincount(cell[kept], minlength=cells))
+        table = None
+        if table_of is not None:
+            table = np.zeros(cells, np.int64)
+            table[cell[kept]] = table_of[kept]
+        return cls(problem, low, high, np.bincount(cell[kept], minlength=cells), table)
+
+    def select(self, cells: Rows) -> MergedCells:
+        """Some of the cells."""
+        table = None if self.table is None else self.table[cells]
+        return MergedCells(self.problem, self.low[cells], self.high[cells], self.size[cells], table)
 
     def find_nearest(self, chosen: Rows) -> tuple[Rows, NDArray[np.float64]]:
-        """For each chosen cell, the cell with which it is merged at least cost, and this cost."""
+        """For each chosen cell, the cell with which it is merged at least cost, and this cost.
+
+        It is infinite where there is no other cell to merge it with.
+        """
         own = self._compute_widths(self.low, self.high)
         wide = np.zeros((chosen.size, self.size.size))
         for j, domain in enumerate(self.problem.domains):
@@ -48,6 +64,8 @@ class MergedCells:
             wide += self.problem.weights[j] * width.reshape(wide.shape)
         cost = self.size[chosen][:, None] * (wide - own[chosen][:, None]) + self.size * (wide - own)
         cost[np.arange(chosen.size), chosen] = np.inf
+        if self.table is not None:
+            cost[self.table[chosen][:, None] != self.table] = np.inf
         nearest = cost.argmin(axis=1)
         return nearest, cost[np.arange(chosen.size), nearest]
 

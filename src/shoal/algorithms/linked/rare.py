@@ -66,12 +66,18 @@ class _Items:
 
 
 def find_rare_rows(
-    person: NDArray[np.int64], cell: NDArray[np.int64], knows: int, k: int, copies: int | None = None
+    person: NDArray[np.int64],
+    cell: NDArray[np.int64],
+    knows: int,
+    k: int,
+    copies: int | None = None,
+    owner: NDArray[np.int64] | None = None,
 ) -> RareRows | None:
     """Rows in rare combinations of one row, if there are any, else of two, and so on; None if there are none.
 
     Of a rare combination, the row in the cell with fewest rows is taken: it is the least common part of it.
-    So many ``copies`` of a row can be known; as many as rows, where that is not said, and one in a set.
+    So many ``copies`` of a row can be known; as many as rows, where that is not said, and one in a set. Where
+    an ``owner`` has several of what is a person here, owners are counted.
     """
     items = _Items.from_rows(person, cell, copies or knows)
     if items.row.size == 0:
@@ -82,13 +88,21 @@ def find_rare_rows(
     for length in range(1, knows + 1):
         if length > 1:
             found = _extend(items, found)
-        people = np.bincount(found.key)[found.key]
+        people = _count_owners(found.key, None if owner is None else owner[person[items.row[found.last]]])
         if (people < k).any():
             members = found.members[people < k]
             least = np.argmin(size[items.cell[members]], axis=1)
             chosen = np.unique(items.row[members[np.arange(len(members)), least]])
             return RareRows(chosen, cell[chosen])
     return None
+
+
+def _count_owners(key: NDArray[np.int64], owner: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """[combinations] how many have the same, of those who have several counted once."""
+    if owner is None:
+        return np.bincount(key)[key]
+    width = int(owner.max(initial=0)) + 1
+    return np.bincount(np.unique(key * width + owner) // width)[key]
 
 
 def _extend(items: _Items, found: _RowCombinations) -> _RowCombinations:

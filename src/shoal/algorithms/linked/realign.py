@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms.linked.base import Rows
-from shoal.algorithms.linked.goal import LinkedGoal
 from shoal.algorithms.problem import Problem
 from shoal.codespace.domain import Domain
 
@@ -15,7 +16,7 @@ _LEAST = 1e-9  # what a change has to save at least
 
 
 def realign_rows(
-    problem: Problem, goal: LinkedGoal, rows: Rows, length: int, class_of: NDArray[np.int64]
+    problem: Problem, events: Sequence[int], rows: Rows, length: int, class_of: NDArray[np.int64]
 ) -> Rows:
     """The rows of each person in other places, so that the cells of the classes are narrower.
 
@@ -24,10 +25,11 @@ def realign_rows(
 
     Parameters
     ----------
+    events : sequence of int
+        The columns that vary between the rows of a person.
     rows : int64[people, most]
         -1 where a person has fewer.
     """
-    events = [j for j in range(len(problem.domains)) if j not in goal.static]
     most = rows.shape[1]
     classes = int(class_of.max()) + 1
     if not events or most < 2 or classes * most * most * len(events) > _LARGEST:
@@ -77,7 +79,7 @@ def _find_boxes(
 
 def _compute_costs(
     problem: Problem,
-    events: list[int],
+    events: Sequence[int],
     codes: NDArray[np.int64],
     low: NDArray[np.int64],
     high: NDArray[np.int64],

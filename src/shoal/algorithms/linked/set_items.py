@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,15 @@ class SetItems:
     code: NDArray[np.int64]
     """[items] what each item is; nobody has one twice."""
     person: NDArray[np.int64]
-    """[items] the person of each item, by the row of the person; ascending."""
+    """[items] the row of each item; ascending. A row is a person, unless there are owners."""
     first: NDArray[np.int64]
     """[columns + 1] where the codes of each column begin, and the end."""
     nodes: NDArray[np.int64]
     """[levels, codes] the group of each code, by its first code; on the last level all of a column."""
     cost: NDArray[np.float64]
     """[codes] what an item costs that is left out: the weight of its column, shared by the items."""
+    owner: NDArray[np.int64] | None = None
+    """[rows] who is counted, where a person, or a group of people, has several rows."""
 
     @classmethod
     def from_columns(
@@ -39,8 +41,9 @@ class SetItems:
         codes: Sequence[NDArray[np.integer]],
         people: Sequence[Rows],
         weights: NDArray[np.float64],
+        owner: NDArray[np.int64] | None = None,
     ) -> SetItems:
-        """The items of columns, given by column the code and the person of each item."""
+        """The items of columns, given by column the code and the row of each item."""
         sizes = np.array([domain.size for domain in domains], np.int64)
         first = np.concatenate(([0], np.cumsum(sizes)))
         cost = weights / np.maximum([each.size for each in codes], 1)
@@ -62,7 +65,29 @@ class SetItems:
             first,
             np.concatenate(nodes, axis=1),
             np.repeat(cost, sizes),
+            owner,
         )
+
+    def rank_rows(self, rows: int) -> NDArray[np.int64]:
+        """[rows] a number that follows from the items of each row, the same where these are."""
+        rank = np.zeros(rows, np.int64)
+        order = np.lexsort((self.code, self.person))
+        person, code = self.person[order], self.code[order]
+        nth = np.arange(person.size) - np.searchsorted(person, person)
+        # By the first item, then by the second, and so on: as many steps as the largest set has items.
+        for step in range(int(nth.max(initial=-1)) + 1):
+            key = rank * (int(self.first[-1]) + 1)
+            key[person[nth == step]] += code[nth == step] + 1
+            rank = np.unique(key, return_inverse=True)[1].astype(np.int64)
+        return rank
+
+    def take_rows(self, order: NDArray[np.int64]) -> tuple[SetItems, NDArray[np.int64]]:
+        """The same with rows in another order, and where each of these items is then."""
+        person = np.argsort(order, kind="stable")[self.person]
+        sequence = np.argsort(person, kind="stable")
+        owner = None if self.owner is None else self.owner[order]
+        items = replace(self, code=self.code[sequence], person=person[sequence], owner=owner)
+        return items, np.argsort(sequence, kind="stable")
 
     def find_places(self, people: Rows) -> Rows:
         """The places of the items of some people, person after person."""
@@ -125,6 +150,8 @@ class PartItems:
     """[levels, numbers] what of its column the group covers that has values here."""
     cost: NDArray[np.float64]
     """[numbers] what an item costs that is left out."""
+    owner: NDArray[np.int64] | None
+    """[persons] who is counted, where somebody has several rows."""
 
     @classmethod
     def from_rows(cls, items: SetItems, rows: Rows) -> PartItems:
@@ -133,8 +160,9 @@ class PartItems:
         # Groups ascend with their codes, so that a new one begins where the number changes.
         nodes = np.cumsum(np.diff(items.nodes[:, codes], axis=1, prepend=-1) != 0, axis=1) - 1
         width = np.stack([items.compute_widths(codes, level) for level in nodes])
-        person = np.unique(items.person[rows], return_inverse=True)[1]
-        return cls(items, rows, person, code, codes, nodes, width, items.cost[codes])
+        having, person = np.unique(items.person[rows], return_inverse=True)
+        owner = None if items.owner is None else items.owner[having]
+        return cls(items, rows, person, code, codes, nodes, width, items.cost[codes], owner)
 
     @property
     def levels(self) -> int:
@@ -158,7 +186,7 @@ class PartItems:
 
     def find_rare(self, cell: NDArray[np.int64], knows: int, k: int) -> Rows | None:
         """Items in rare combinations, of which none would be left without them; None if there are none."""
-        rare = find_rare_rows(self.person, cell, knows, k, copies=1)
+        rare = find_rare_rows(self.person, cell, knows, k, 1, self.owner)
         if rare is None:
             return None
         # All items of a person in the same cell, for they are released as one.

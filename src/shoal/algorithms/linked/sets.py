@@ -25,14 +25,28 @@ from shoal.codespace.recoding import Proposal
 from shoal.privacy import KAnonymity
 
 _FACTORS = (1, 5, 20, 80, 320)  # static classes of so many times k people are tried first
-_SAMPLE = 2_500  # people on whom a size is tried
+_SAMPLE = 1_200  # people on whom a size is tried
+_CAREFUL = 3  # sizes that are tried as they will be done; with their neighbours at most twice as many
 _SECONDS = 0.6  # for static classes, where no budget is said
+_TRIAL = 0.2  # share of the budget for static classes that are tried
 _CHOICES = 3e7  # combinations that are counted at most; where there are more, whole sets are shared
 
 
 def search_sets(algorithm: Algorithm, problem: SetProblem, on_progress: Progress = silent) -> Proposal:
     """Propose static classes and cells of items, so that what an attacker may know leads to k people."""
-    tried = _try_sizes(problem, on_progress)
+    if problem.items.owner is None:  # rows are released in their order, which so can tell nothing more
+        return _search_classes(algorithm, problem, on_progress)
+    order = problem.sort_rows()
+    ordered, place = problem.take_rows(order)
+    found = _search_classes(algorithm, ordered, on_progress)
+    assert found.items is not None
+    table = replace(found.table, of_row=found.table.of_row[np.argsort(order, kind="stable")])
+    return replace(found, table=table, items=found.items[place])
+
+
+def _search_classes(algorithm: Algorithm, problem: SetProblem, on_progress: Progress) -> Proposal:
+    """The same, with ties in the order of the rows."""
+    tried = _try_sizes(algorithm, problem, on_progress)
     size = min(tried, key=lambda each: (tried[each], each))
     proposal = _find_static_classes(set_budget(algorithm, _SECONDS, 1.0), problem, size)
     part_of = number_classes(problem.static, proposal)[0]
@@ -52,32 +66,38 @@ def search_sets(algorithm: Algorithm, problem: SetProblem, on_progress: Progress
     )
 
 
-def _try_sizes(problem: SetProblem, on_progress: Progress) -> dict[int, float]:
+def _try_sizes(algorithm: Algorithm, problem: SetProblem, on_progress: Progress) -> dict[int, float]:
     """What static classes of several sizes lose on a sample."""
-    k, people = problem.k, problem.static.rows.rows
-    if not problem.has_static:
+    k, people = problem.k, problem.count_owners(np.arange(problem.static.rows.rows))
+    sizes = [k * factor for factor in _FACTORS if k * factor < people or factor == 1]
+    if not problem.has_static or people <= k:
         return {k: 0.0}
-    sizes = [*(k * factor for factor in _FACTORS if k * factor < people or factor == 1), people]
+    quick = {}
+    for at, size in enumerate(dict.fromkeys([*sizes, people])):
+        quick[size] = _try_size(Mondrian(), problem, size, improve=False)
+        on_progress("trying static classes", 0.5 * (at + 1) / len(sizes))
+    # Mondrian is quick, and with hierarchies far from what is reached in the end: of the sizes that are best
+    # by it, and then of half and twice the best, all is tried as it will be done.
+    careful = set_budget(algorithm, _SECONDS, _TRIAL)
     tried: dict[int, float] = {}
-    for at, size in enumerate(dict.fromkeys(sizes)):
-        tried[size] = _try_size(problem, size)
-        on_progress("trying static classes", (at + 1) / len(sizes))
-    best = min(tried, key=lambda each: (tried[each], each))
-    # Between the sizes that were tried: half and twice the best.
-    for size in (best // 2, best * 2):
-        if k <= size <= people and size not in tried:
-            tried[size] = _try_size(problem, size)
+    waiting = sorted(quick, key=lambda each: (quick[each], each))[:_CAREFUL]
+    while waiting:
+        tried |= {size: _try_size(careful, problem, size, improve=True) for size in waiting}
+        best = min(tried, key=lambda each: (tried[each], each))
+        near = (best // 2, best * 2) if len(tried) < 2 * _CAREFUL else ()
+        waiting = [size for size in near if k <= size <= people and size not in tried]
+        on_progress("trying static classes", 0.5 + 0.5 * min(len(tried) / (2 * _CAREFUL), 1.0))
     return tried
 
 
-def _try_size(problem: SetProblem, size: int) -> float:
+def _try_size(algorithm: Algorithm, problem: SetProblem, size: int, improve: bool) -> float:
     """What static classes of a size lose: in static columns and, by some of the classes, in items."""
-    part_of, lost = number_classes(problem.static, _find_static_classes(Mondrian(), problem, size))
+    part_of, lost = number_classes(problem.static, _find_static_classes(algorithm, problem, size))
     static = float(np.abs(problem.static.weights).sum())
     chosen = choose_sample(list(list_parts(part_of)), _SAMPLE)
     spent = there = 0.0
     for rows in chosen:
-        places, _, cost = _choose_item_cells(problem, rows, improve=False)
+        places, _, cost = _choose_item_cells(problem, rows, improve)
         spent += cost
         there += float(problem.items.cost[problem.items.code[places]].cumsum()[-1:].sum())
     items = (problem.weight - static) * spent / max(there, np.finfo(float).tiny)
@@ -117,7 +137,7 @@ def _build_check(problem: SetProblem, places: Rows, people: Rows) -> Permits:
     having = np.unique(problem.items.person[places])
     row = np.concatenate([having, np.setdiff1d(people, having)])
     if not static.sensitive:
-        return lambda chosen: bool(chosen.size >= problem.k)
+        return lambda chosen: problem.count_owners(row[chosen]) >= problem.k
 
     def is_permitted(chosen: Rows) -> bool:
         one = np.zeros(chosen.size, np.int64)

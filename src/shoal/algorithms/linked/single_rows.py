@@ -18,6 +18,7 @@ from shoal.algorithms.linked.base import (
     set_budget,
 )
 from shoal.algorithms.linked.goal import LinkedGoal
+from shoal.algorithms.linked.sparse import merge_sparse_classes
 from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
 from shoal.codespace.loss import LOSSES
@@ -103,6 +104,8 @@ def find_static_classes(
     first = find_first_rows(problem.person)
     by_person = select_problem(problem, goal.static, first, None, size)
     class_of = find_classes(set_budget(algorithm, 0.6, 1.0), by_person)[0]
+    if goal.tables is not None:
+        class_of = merge_sparse_classes(by_person, class_of, problem.person, goal.tables)
     return np.asarray(class_of[problem.person])
 
 
@@ -115,13 +118,21 @@ def list_parts(part_of: NDArray[np.int64]) -> Iterator[Rows]:
 def find_cells(
     algorithm: Algorithm, problem: Problem, goal: LinkedGoal, rows: Rows, k: int
 ) -> tuple[NDArray[np.int64], float]:
-    """The cells of the rows of a static class by the event columns, each of k people; and what they lose."""
+    """The cells of the rows of a static class by the event columns, each of k people; and what they cost."""
     assert problem.person is not None
-    events = [j for j in range(len(problem.domains)) if j not in goal.static]
-    if not events:
-        return np.zeros(rows.size, np.int64), 0.0
-    person = np.unique(problem.person[rows], return_inverse=True)[1]
-    return find_classes(algorithm, select_problem(problem, events, rows, person, k))
+    cell = np.zeros(rows.size, np.int64)
+    used, cost = 0, 0.0
+    for here, events in goal.divide_rows(rows, len(problem.domains)):
+        cell[here] = used
+        if events:
+            person = np.unique(problem.person[rows[here]], return_inverse=True)[1]
+            # Of some tables only a few people of a class have rows.
+            within = select_problem(problem, events, rows[here], person, min(k, int(person.max()) + 1))
+            found, lost = find_classes(algorithm, within)
+            cell[here] += found
+            cost += here.size * lost * float(within.weights.sum())
+        used = int(cell[here].max()) + 1
+    return cell, cost
 
 
 def choose_sample(parts: list[Rows], rows: int) -> list[Rows]:
@@ -135,20 +146,29 @@ def _try_size(problem: Problem, goal: LinkedGoal, size: int) -> float:
     """What static classes of a size lose, in static columns and, by some of the classes, in the others."""
     part_of = find_static_classes(Mondrian(), problem, goal, size)
     chosen = choose_sample(list(list_parts(part_of)), _SAMPLE)
-    static = sum(float(problem.weights[j]) for j in goal.static)
-    events = float(problem.weights.sum()) - static
     k, lost = count_least_people(problem), 0.0
     for rows in chosen:
-        lost += rows.size * find_cells(Mondrian(), problem, goal, rows, k)[1]
-    lost *= events / sum(rows.size for rows in chosen)
+        lost += find_cells(Mondrian(), problem, goal, rows, k)[1]
+    lost /= sum(rows.size for rows in chosen)
     # All static cells, for their widths differ more than a few classes can tell.
+    static = sum(float(problem.weights[j]) for j in goal.static)
+    events = float(problem.weights.sum()) - static
+    if goal.tables is not None:
+        # By row, as the cost of events is: one static cell for each person.
+        share = np.bincount(goal.tables.table_of) / part_of.size
+        weight = [float(problem.weights[list(columns)].sum()) for columns in goal.tables.columns]
+        own = [each * part for each, part in zip(weight, share.tolist(), strict=True)]
+        static, events = own[0], sum(own[1:])
     lost += static * _measure_static_loss(problem, goal, part_of)
     return lost / max(static + events, np.finfo(float).tiny)
 
 
 def _measure_static_loss(problem: Problem, goal: LinkedGoal, part_of: NDArray[np.int64]) -> float:
     """What the static columns lose in static classes."""
-    whole = select_problem(problem, goal.static, np.arange(part_of.size), None, 2)
-    proposal = Proposal(whole.rows.one_by_one(in_order=True), part_of.astype(np.int32))
+    rows = np.arange(part_of.size)
+    if goal.tables is not None:  # where static cells are in one table only
+        rows = np.flatnonzero(goal.tables.table_of == 0)
+    whole = select_problem(problem, goal.static, rows, None, 2)
+    proposal = Proposal(whole.rows.one_by_one(in_order=True), part_of[rows].astype(np.int32))
     recoding = Recoding.from_proposal(proposal, whole.domains)
     return float(LOSSES["ncp"]().measure(recoding, whole.weights).value)

@@ -30,6 +30,7 @@ Mask = NDArray[np.bool_]
 _MOST_PAIRS = 1 << 22  # of pairs of a person and a class that are looked at together
 _MOST_VALUES = 20  # of a number that are told apart; more are put into ranges
 _RANGES = 10
+_WITH_MEANS = ("integer", "float")  # columns that can be released as means of several values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +111,8 @@ class AttackData:
     """Those that the control group does not have, so that they are left out."""
     columns: Mapping[str, Column]
     """What is known of columns beyond their values."""
+    drawn: tuple[Table, ...]
+    """The rows of the people who are attacked: those of the original, and of the control group."""
 
     @classmethod
     def from_tables(
@@ -148,7 +151,7 @@ class AttackData:
         for name in quasi:
             column = add_inferred_type(columns.get(name, Column(name)), original)
             each, cell, value = read_quasi_identifier(
-                release.column(name).gather(example), original, drawn, column
+                release.column(name).gather(example), original, drawn, column, control
             )
             known.append(each)
             cells.append(cell)
@@ -174,6 +177,7 @@ class AttackData:
             shared,
             unmatched,
             columns,
+            tuple(drawn),
         )
 
     def typed_column(self, name: str) -> Column:
@@ -214,13 +218,44 @@ class AttackData:
                 tally[name][part] = (_count_pairs(person, fitting, fits.shape) @ counts).toarray()
         return MatchedRows(rows, picked, tally)
 
-    def _match_classes(self, people: AttackedPeople, told: Mask | None) -> Iterator[tuple[slice, Mask]]:
-        """For some people at a time: [people, classes] which classes they fit."""
-        # Some people at a time: all of them with all classes would not fit into memory.
+    def find_nearest_rows(
+        self, people: AttackedPeople, rng: np.random.Generator, told: Mask | None = None
+    ) -> Ints:
+        """[people] one of the released rows nearest to each, drawn at random; ``told`` as above.
+
+        The distance is summed over the columns: 0 where a cell covers what is known; otherwise 1 or, where
+        values have an order, the gap up to the nearest value that it covers, as a share of the column.
+        """
+        gaps = [_measure_gaps(known) for known in self.known]
+        by_class, first = np.argsort(self.class_of, kind="stable"), np.cumsum(self.size) - self.size
+        picked = np.empty(people.count, np.int64)
+        for part in self._divide_people(people):
+            distance = np.zeros((part.stop - part.start, self.size.size))
+            for j, gap in enumerate(gaps):
+                of_label = gap[:, people.value[part, j]].T
+                if told is not None:
+                    of_label = of_label * told[part, j][:, None]
+                distance += of_label[:, self.cell[:, j]]
+            distance = distance.round(9)  # equally far is equal, in whatever order columns were added
+            person, near = np.nonzero(distance == distance.min(axis=1, keepdims=True))
+            # The nearest rows of all people laid end to end: one number draws a class and a row of it.
+            so_far = np.cumsum(self.size[near])
+            rows = sum_by_place(person, self.size[near], len(distance))
+            drawn = np.cumsum(rows) - rows + (rng.random(rows.size) * rows).astype(np.int64)
+            at = np.searchsorted(so_far, drawn, "right")
+            picked[part] = by_class[first[near[at]] + drawn - (so_far[at] - self.size[near[at]])]
+        return picked
+
+    def _divide_people(self, people: AttackedPeople) -> Iterator[slice]:
+        """Some people at a time: all of them with all classes would not fit into memory."""
         step = max(1, _MOST_PAIRS // self.size.size)
         for start in range(0, people.count, step):
-            part = slice(start, min(start + step, people.count))
-            fits = np.ones((part.stop - start, self.size.size), np.bool_)
+            yield slice(start, min(start + step, people.count))
+
+    def _match_classes(self, people: AttackedPeople, told: Mask | None) -> Iterator[tuple[slice, Mask]]:
+        """For some people at a time: [people, classes] which classes they fit."""
+        for part in self._divide_people(people):
+            fits = np.ones((part.stop - part.start, self.size.size), np.bool_)
             for j, known in enumerate(self.known):
                 stands = known.stands[:, people.value[part, j]].T
                 # A column that is not known excludes no class.
@@ -232,6 +267,27 @@ class AttackData:
     def _count_values(self, secret: SensitiveColumn) -> Any:
         """[classes, values] how often each value occurs in each class, sparse."""
         return _count_pairs(self.class_of, secret.of_row, (self.size.size, len(secret.values)))
+
+
+def _measure_gaps(known: KnownColumn) -> NDArray[np.float64]:
+    """[labels, values] how far each value is from what each label covers, from 0 to 1."""
+    apart = np.where(known.stands, 0.0, 1.0)
+    if known.order is None:
+        return apart
+    # Rank 0 is a missing value, which is no nearer to one number than to another.
+    place = np.where(known.order > 0, known.order.astype(np.float64), np.nan)
+    single = np.full(len(known.labels), np.nan)
+    if known.column.type in _WITH_MEANS:
+        place, single = (
+            series.cast(pl.Float64, strict=False).to_numpy() for series in (known.values, known.labels)
+        )
+    inside = known.stands & ~np.isnan(place)
+    # A number that nobody has is where it is; all else is where its values are.
+    low = np.where(inside.any(axis=1), np.where(inside, place, np.inf).min(axis=1, initial=np.inf), single)
+    high = np.where(inside.any(axis=1), np.where(inside, place, -np.inf).max(axis=1, initial=-np.inf), single)
+    gap = np.maximum(np.maximum(low[:, None] - place, place - high[:, None]), 0.0)
+    span = np.nanmax(gap, initial=0.0) or 1.0
+    return np.where(known.stands, 0.0, np.where(np.isnan(gap), 1.0, gap / span))
 
 
 def _count_pairs(one: Ints, other: Ints, shape: tuple[int, ...]) -> Any:
@@ -289,24 +345,31 @@ def add_inferred_type(column: Column, original: Table) -> Column:
 
 
 def read_quasi_identifier(
-    cells: pl.Series, original: Table, drawn: Sequence[Table], column: Column
+    cells: pl.Series, original: Table, drawn: Sequence[Table], column: Column, control: Table | None = None
 ) -> tuple[KnownColumn, Ints, list[Ints]]:
-    """A quasi-identifier, the label of each class, and the value of each person of each table."""
+    """A quasi-identifier, the label of each class, and the value of each person of each table.
+
+    Values of all people tell the ends of a range, so that no group has them oftener by definition.
+    """
     labels, cell = number_strings(cells)
     parts = [to_strings(table.column(column.name)) for table in drawn]  # which may be of different types
-    # The people of all tables together, so that a value has the same number in all of them.
-    values, number, stands = match_labels(labels, pl.concat(parts), original, column)
+    # The people of all tables together, so that a value has the same number in all of them. A released mean
+    # is a number that nobody need have.
+    values, number, stands = match_labels(
+        labels, pl.concat(parts), original, column, every_value_occurs=column.type not in _WITH_MEANS
+    )
     bounds = np.cumsum([0, *map(len, parts)]).tolist()
     people = [number[a:b] for a, b in pairwise(bounds)]
     order = _rank_values(values.replace("", None), column)
+    everybody = (original, *(() if control is None else (control,)))
     known = KnownColumn(
-        column, labels, values, stands, order, _find_range_ends(labels, values, original, column.name)
+        column, labels, values, stands, order, _find_range_ends(labels, values, everybody, column.name)
     )
     return known, cell, people
 
 
-def _find_range_ends(labels: pl.Series, values: pl.Series, original: Table, name: str) -> Ints:
-    there = set(to_strings(original.column(name)).unique())
+def _find_range_ends(labels: pl.Series, values: pl.Series, tables: Sequence[Table], name: str) -> Ints:
+    there = {text for table in tables for text in to_strings(table.column(name)).unique(maintain_order=True)}
     place = {text: i for i, text in enumerate(values)}
     found = np.full((len(labels), 2), -1)
     for i, label in enumerate(labels):

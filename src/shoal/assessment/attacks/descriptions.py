@@ -109,10 +109,33 @@ def _common_type(columns: Sequence[pl.Series]) -> ColumnType:
     return "float" if kinds == {"integer", "float"} else min(kinds - {"string"}, default="string")
 
 
-def find_isolated(
-    data: AttackData, table: Table, described: Sequence[DescribedColumn], rows: Ints, told: Mask
-) -> Mask:
-    """Which descriptions fit exactly one row of a table.
+@dataclass(frozen=True, slots=True, eq=False)
+class FittingRows:
+    """The rows of a table that descriptions fit, where these are few."""
+
+    count: Ints
+    """[descriptions] how many rows fit; 0 where they are too many to be told."""
+    row: Ints
+    """The rows of all descriptions, laid end to end."""
+    rows: int
+    """How many rows the table has."""
+
+    def count_within(self, chosen: Mask) -> Ints:
+        """[descriptions] how many of the ``chosen`` rows fit."""
+        so_far = np.concatenate(([0], np.cumsum(chosen[self.row])))
+        ends = np.cumsum(self.count)
+        return np.asarray(so_far[ends] - so_far[ends - self.count], np.int64)
+
+
+def find_fitting_rows(
+    data: AttackData,
+    table: Table,
+    described: Sequence[DescribedColumn],
+    rows: Ints,
+    told: Mask,
+    most: int = 1,
+) -> FittingRows:
+    """The rows of a table that descriptions fit, if they are at most ``most``.
 
     Parameters
     ----------
@@ -124,13 +147,17 @@ def find_isolated(
     columns = [each.read_cells(data, table, rows[:, j]) for j, each in enumerate(described)]
     # What tells most apart comes first: little is left to look at after it.
     order = sorted(range(len(columns)), key=lambda j: -columns[j].values)
-    return np.array([_fits_one(i, [columns[j] for j in order if told[i, j]]) for i in range(len(rows))])
+    found = [_find_fitting(i, [columns[j] for j in order if told[i, j]]) for i in range(len(rows))]
+    few = [fits if fits.size <= most else fits[:0] for fits in found]
+    return FittingRows(np.array([fits.size for fits in few], np.int64), np.concatenate(few), table.rows)
 
 
-def _fits_one(description: int, columns: Sequence[_DescriptionCells]) -> bool:
+def _find_fitting(description: int, columns: Sequence[_DescriptionCells]) -> Ints:
     # All people at first: the first column needs no copy of their rows.
     left: Ints | slice = slice(None)
     for column in columns:
         fits = column.fits(description, left)
         left = np.flatnonzero(fits) if isinstance(left, slice) else left[fits]
-    return not isinstance(left, slice) and left.size == 1
+    # Every description has a column, so that rows were chosen by one.
+    assert not isinstance(left, slice)
+    return left

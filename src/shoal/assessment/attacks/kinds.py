@@ -15,16 +15,27 @@ from shoal.assessment.attacks.attack_data import (
     KnownColumn,
     Mask,
     MatchedRows,
+    number_strings,
 )
-from shoal.assessment.attacks.descriptions import DescribedColumn, find_described, find_isolated
+from shoal.assessment.attacks.descriptions import (
+    DescribedColumn,
+    FittingRows,
+    find_described,
+    find_fitting_rows,
+)
 from shoal.assessment.attacks.outcome import Outcome
+from shoal.assessment.attacks.people import find_unchanged_columns, number_values
 from shoal.support.rates import Rate
+from shoal.table import Table
 
 Generator = np.random.Generator
 _TRAINING = 10_000  # released rows that an estimator learns from
 _MOST_VALUES = 20  # of a category that an estimator is told
 _MOST_GUESSED = 50  # sensitive values that it may guess
 _MOST_NAMED = 12  # columns in a note
+_DRAWS = 100  # of people, among whom descriptions may fit one alone
+_PART = 0.8  # of the people, drawn to see how much other people would change
+_SURELY_SEVERAL = 40  # of so many people who fit, never one alone is drawn
 # Share of rows that it must see alike: it learns what holds in general, and `simulate_homogeneity` looks up.
 _LEAF = 0.02
 
@@ -41,33 +52,45 @@ class SimulatedAttacker:
     """Released columns that people can be described by."""
     strange: tuple[str, ...]
     """Those whose cells cannot be compared with the original."""
+    unchanged: tuple[str, ...]
+    """Columns beside the quasi-identifiers that are released as they were."""
+    rest: tuple[Ints, ...]
+    """What these columns say, as a number: of all released rows, and of the people of each group."""
 
     @classmethod
     def from_data(cls, data: AttackData, rng: Generator) -> SimulatedAttacker:
         """Look up all people who are to be attacked."""
         found = tuple(data.find_matching_rows(people, rng) for people in data.list_groups())
-        return cls(data, found, rng, *find_described(data))
+        quasi = {known.column.name for known in data.known}
+        free = find_unchanged_columns(data.release, data.original, data.drawn, quasi)
+        unchanged = tuple(name for name in free if name in data.described)
+        rest = tuple(number_values([data.release, *data.drawn], unchanged))
+        return cls(data, found, rng, *find_described(data), unchanged, rest)
 
 
 def simulate_linkage(attacker: SimulatedAttacker) -> Iterator[Outcome]:
     """Pick the row of a person of whom all quasi-identifiers are known."""
-    about = "knows all quasi-identifiers of a person and picks one of the rows that fit"
-    yield _measure_linkage(attacker, "linkage", about, attacker.found)
+    about = (
+        "knows all quasi-identifiers of a person and takes one of the nearest rows for theirs, which is "
+        "right if all else in it is true of them"
+    )
+    notes: tuple[str, ...] = ()
+    if len(attacker.found) > 1:
+        fitting = float((attacker.found[1].rows > 0).mean())
+        notes = (f"{100 * fitting:.1f} % of the control group fit some row",)
+    yield _measure_linkage(attacker, "linkage", about, None, notes)
 
 
 def simulate_partial_linkage(attacker: SimulatedAttacker) -> Iterator[Outcome]:
     """The same with a random part of the quasi-identifiers."""
-    data, rng = attacker.data, attacker.rng
-    if len(data.known) < 2:
+    if len(attacker.data.known) < 2:
         return
-    found = tuple(
-        data.find_matching_rows(people, rng, _draw_known_columns(people, rng))
-        for people in data.list_groups()
-    )
     about = (
-        "knows some quasi-identifiers of a person, another part of them each time, and picks a row that fits"
+        "knows some quasi-identifiers of a person, another part of them each time, and takes one of the "
+        "nearest rows for theirs"
     )
-    yield _measure_linkage(attacker, "partial linkage", about, found)
+    told = [_draw_known_columns(people, attacker.rng) for people in attacker.data.list_groups()]
+    yield _measure_linkage(attacker, "partial linkage", about, told)
 
 
 def _draw_known_columns(people: AttackedPeople, rng: Generator) -> Mask:
@@ -85,31 +108,31 @@ def _draw_random_ranks(shape: tuple[int, ...], rng: Generator) -> Ints:
 
 
 def _measure_linkage(
-    attacker: SimulatedAttacker, name: str, about: str, found: tuple[MatchedRows, ...]
+    attacker: SimulatedAttacker,
+    name: str,
+    about: str,
+    told: Sequence[Mask] | None,
+    notes: tuple[str, ...] = (),
 ) -> Outcome:
-    """Of m rows that fit one is theirs; nobody outside of the release has one."""
-    rng, rows = attacker.rng, attacker.data.class_of.size
-    # Where no row fits the division is by zero, and the chance is 0 instead.
-    with np.errstate(divide="ignore"):
-        chance = np.where(found[0].rows > 0, 1.0 / found[0].rows, 0.0)
+    """Link the people of every group, and count whose row says what is true of them in all other columns.
+
+    By chance that is so for people who are not in the release, too. So what they achieve is measured, and the
+    risk is the share of people who are linked to their own row.
+    """
+    data, rng = attacker.data, attacker.rng
+    if not attacker.unchanged:
+        why = "nothing but quasi-identifiers was released as it was, so that no link can be checked"
+        return Outcome(name, about, Rate(0, 0), None, None, None, (*notes, why))
+    released, *groups = attacker.rest
+    rates = []
+    for i, people in enumerate(data.list_groups()):
+        linked = data.find_nearest_rows(people, rng, None if told is None else told[i])
+        rates.append(_count_successes(released[linked] == groups[i]))
     # Without the release one row is as good as any other.
-    guess = rng.random(chance.size) < 1.0 / rows
-    control: Rate | None = None
-    notes: tuple[str, ...] = ()
-    if len(found) > 1:
-        # Nobody of the control group has a row, so that no link can be right.
-        control = Rate(0, found[1].rows.size)
-        wrong = float((found[1].rows > 0).mean())
-        notes = (f"{100 * wrong:.1f} % of the control group fit some row, and would be linked to it wrongly",)
-    return Outcome(
-        name,
-        about,
-        _count_successes(rng.random(chance.size) < chance),
-        control,
-        _count_successes(guess),
-        None,
-        notes,
-    )
+    guess = _count_successes(released[rng.choice(released.size, groups[0].size)] == groups[0])
+    checked = f"checked by {_list_some(attacker.unchanged)}"
+    control = rates[1] if len(rates) > 1 else None
+    return Outcome(name, about, rates[0], control, guess, None, (*notes, checked))
 
 
 def simulate_homogeneity(attacker: SimulatedAttacker) -> Iterator[Outcome]:
@@ -216,9 +239,9 @@ def simulate_minimality(attacker: SimulatedAttacker) -> Iterator[Outcome]:
         return
     rates, naive = [], []
     for people, found in zip(data.list_groups(), attacker.found, strict=True):
-        hits, guesses = [], []
+        hits, guesses, whose = [], [], []
         for j in ranges:
-            known, there = data.known[j], found.picked >= 0
+            known, there = data.known[j], np.flatnonzero(found.picked >= 0)
             label = data.cell[found.picked[there], j]
             # Either end with the same chance; nothing tells which one the person has.
             side = known.ends[label, rng.integers(0, 2, label.size)]
@@ -227,8 +250,10 @@ def simulate_minimality(attacker: SimulatedAttacker) -> Iterator[Outcome]:
             hits.append((side == value)[wide])
             # The baseline draws from the values in the range, each as often as people have it.
             guesses.append(_draw_values(known, label[wide], people.value[:, j], rng) == value[wide])
-        rates.append(_count_successes(np.concatenate(hits)))
-        naive.append(_count_successes(np.concatenate(guesses)))
+            whose.append(there[wide])
+        person = np.concatenate(whose)
+        rates.append(Rate.by_person(np.concatenate(hits), person))
+        naive.append(Rate.by_person(np.concatenate(guesses), person))
     about = "takes one end of a released range for the value of a person who fits it"
     yield Outcome("minimality", about, rates[0], rates[1] if len(rates) > 1 else None, naive[0])
 
@@ -244,8 +269,8 @@ def _draw_values(known: KnownColumn, label: Ints, values: Ints, rng: Generator) 
 def simulate_singling_out(attacker: SimulatedAttacker) -> Iterator[Outcome]:
     """Name a description, taken from a released row, that fits exactly one person.
 
-    The description has a random number of the released columns. The baseline, without the release, takes
-    each cell from another row.
+    It takes cells of the row in a random order, until no other released row has them. The baseline, without
+    the release, takes each cell from another row.
 
     References
     ----------
@@ -257,19 +282,74 @@ def simulate_singling_out(attacker: SimulatedAttacker) -> Iterator[Outcome]:
         return
     count, width = data.members.count, len(described)
     rows = rng.choice(data.class_of.size, count)
-    order = _draw_random_ranks((count, width), rng)
-    # From one column to all of them, every number equally likely.
-    told = order < rng.integers(1, width + 1, count)[:, None]
+    told = _choose_cells(data.release, described, rows, _draw_random_ranks((count, width), rng))
     # Each cell from another row: the frequencies of the columns without their connection.
     mixed = rng.choice(data.class_of.size, (count, width))
-    tables = [data.original, *([] if data.others is None else [data.others])]
     same = np.repeat(rows[:, None], width, 1)
-    rates = [_count_successes(find_isolated(data, table, described, same, told)) for table in tables]
+    tables = [data.original, *([] if data.others is None else [data.others])]
+    # Equally many people of both tables: in a larger one fewer descriptions fit one person alone.
+    size = min(table.rows for table in tables)
+    rates = [
+        _count_isolated(
+            find_fitting_rows(data, table, described, cells, told, _SURELY_SEVERAL * table.rows // size),
+            size,
+            rng,
+        )
+        for table, cells in [*((table, same) for table in tables), (data.original, mixed)]
+    ]
     about = "describes a person by cells of a released row, and is right if exactly one person fits"
-    baseline = _count_successes(find_isolated(data, data.original, described, mixed, told))
-    control = rates[1] if len(rates) > 1 else None
     notes = tuple(_list_description_notes(attacker))
-    yield Outcome("singling out", about, rates[0], control, baseline, None, notes)
+    if size < max(table.rows for table in tables):
+        notes = (*notes, f"{size:,} people of either table are looked at, drawn {_DRAWS} times")
+    control = rates[1] if data.others is not None else None
+    yield Outcome("singling out", about, rates[0], control, rates[-1], None, notes)
+
+
+def _choose_cells(release: Table, described: Sequence[DescribedColumn], rows: Ints, order: Ints) -> Mask:
+    """[descriptions, columns] the first cells in an order that no other row has together; else all."""
+    cells = [number_strings(release.column(each.column.name))[1] for each in described]
+    told = np.zeros(order.shape, np.bool_)
+    for i, row in enumerate(rows.tolist()):
+        left: Ints | None = None
+        for j in np.argsort(order[i], kind="stable").tolist():
+            of_column = cells[j] if left is None else cells[j][left]
+            same = np.flatnonzero(of_column == cells[j][row])
+            left = same if left is None else left[same]
+            told[i, j] = True
+            if left.size == 1:
+                break
+    return told
+
+
+def _count_isolated(fitting: FittingRows, size: int, rng: Generator) -> Rate:
+    """How often descriptions fit one alone of ``size`` people, with the variance that other people would add.
+
+    People are drawn again and again where there are more. How much the share varies between draws of most of
+    them says how much it would vary between tables, by the rule of the jackknife that leaves out many.
+
+    References
+    ----------
+    J. Shao, C. F. J. Wu, "A general theory for jackknife variance estimation", Annals of Statistics 17, 1989.
+    """
+    shares = _draw_isolated(fitting, size, rng)
+    part = max(round(_PART * size), 1)
+    spread = float(np.var(_draw_isolated(fitting, part, rng), ddof=1))
+    variance = spread * part / max(fitting.rows - part, 1) + float(np.var(shares)) / shares.size
+    return Rate(round(float(shares.mean()) * fitting.count.size), fitting.count.size).with_variance(
+        variance, size
+    )
+
+
+def _draw_isolated(fitting: FittingRows, size: int, rng: Generator) -> NDArray[np.float64]:
+    """Draw people several times: the share of the descriptions that fit one of them alone."""
+    if size >= fitting.rows:
+        return np.full(2, np.mean(fitting.count == 1))
+    found = np.empty(_DRAWS)
+    for draw in range(_DRAWS):
+        chosen = np.zeros(fitting.rows, np.bool_)
+        chosen[rng.choice(fitting.rows, size, replace=False)] = True
+        found[draw] = np.mean(fitting.count_within(chosen) == 1)
+    return found
 
 
 def _list_description_notes(attacker: SimulatedAttacker) -> Iterator[str]:
@@ -279,8 +359,6 @@ def _list_description_notes(attacker: SimulatedAttacker) -> Iterator[str]:
         yield f"not in the control group, and left out: {_list_some(data.unmatched)}"
     if attacker.strange:
         yield f"not released as values of the original, and left out: {_list_some(attacker.strange)}"
-    if data.others is not None and data.others.rows < data.original.rows:
-        yield "the control group is smaller than the original, so that the risk is on the safe side"
 
 
 def _list_some(names: Sequence[str]) -> str:

@@ -26,6 +26,8 @@ class Outcome:
     column: str | None = None
     """The sensitive column that it is about."""
     notes: tuple[str, ...] = ()
+    family: int = 1
+    """How many risks are judged together, so that all of their intervals hold at once."""
     claim: bool = False
     """Whether success is to say something of everybody that is true of people in the release only. Then what
     counts is how much oftener it is said of them, not what share of the others is left."""
@@ -37,9 +39,9 @@ class Outcome:
             return None
         # A claim is judged by the attacker's advantage, a guess by what could have been gained.
         return (
-            self.rate.estimate_advantage(self.control)
+            self.rate.estimate_advantage(self.control, self.family)
             if self.claim
-            else self.rate.estimate_excess_risk(self.control)
+            else self.rate.estimate_excess_risk(self.control, self.family)
         )
 
     @property
@@ -79,7 +81,7 @@ class Outcome:
         # asdict knows neither properties nor intervals, so that rates and risk are written apart.
         plain = asdict(self)
         # How the risk is computed is no result.
-        del plain["claim"]
+        del plain["claim"], plain["family"]
         for name in ("rate", "control", "baseline", "risk"):
             found = getattr(self, name)
             plain[name] = None if found is None else found.to_dict()

@@ -218,14 +218,14 @@ class MatchedTargets:
         row, cover = find_covering_classes(known, np.stack(cells, axis=1), np.stack(values, axis=1))
         fit, pairs = _number_fits(row, cover, values[0].size)
         bounds = np.cumsum([0, *(targets.rows.size for _, targets in groups)]).tolist()
-        unchanged = _find_unchanged_columns(release, original, drawn, {*quasi, person})
+        unchanged = find_unchanged_columns(release, original, drawn, {*quasi, person})
         whose = number_people(release.column(person))[0] if person in release.names else None
         return cls(
             tuple(targets for _, targets in groups),
             tuple(fit[a:b] for a, b in pairwise(bounds)),
             pairs,
             class_of,
-            tuple(_number_values([release, *drawn], unchanged)),
+            tuple(number_values([release, *drawn], unchanged)),
             whose,
         )
 
@@ -347,7 +347,7 @@ def _number_fits(row: Ints, cover: Ints, rows: int) -> tuple[Ints, tuple[Ints, I
     return fit, (of_fit[entries.person[kept]], classes[entries.kind[kept]])
 
 
-def _find_unchanged_columns(
+def find_unchanged_columns(
     release: Table, original: Table, drawn: Sequence[Table], others: set[str]
 ) -> list[str]:
     """Columns that all tables have, and of which the release has nothing but values of the original."""
@@ -361,7 +361,7 @@ def _find_unchanged_columns(
     return found
 
 
-def _number_values(tables: Sequence[Table], names: Sequence[str]) -> list[Ints]:
+def number_values(tables: Sequence[Table], names: Sequence[str]) -> list[Ints]:
     """By table: for each row a number for its values in some columns; equal rows have equal numbers."""
     rows = [table.rows for table in tables]
     number = np.zeros(sum(rows), np.int64)

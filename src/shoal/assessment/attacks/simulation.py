@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,16 +20,18 @@ from shoal.assessment.attacks.people import (
     describe_known_rows_attack,
 )
 from shoal.engines import safepub
-from shoal.engines.api import Hierarchies, known_columns
+from shoal.engines.api import Hierarchies, known_columns, name_events
 from shoal.engines.memory import run_in_memory
 from shoal.engines.prepare import known_to_all
 from shoal.engines.release import Release
+from shoal.engines.released_tables import read_released_tables
 from shoal.errors import InputError, RecipeError
 from shoal.privacy.people import read_people
 from shoal.recipes.recipe import Recipe
 from shoal.support.progress import Progress, silent
 from shoal.support.rates import CONFIDENCE
 from shoal.table import Column, ColumnType, Origin, ReadOptions, Table, read_table
+from shoal.verification.tables import EVENT_TABLE, join_events
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +63,17 @@ class Attacks:
             "control": self.control,
             "seed": self.seed,
             "confidence": CONFIDENCE,
+            "family": self.family,
             "columns": list(self.columns),
             "attacks": [outcome.to_dict() for outcome in self.outcomes],
             "combinations": None if self.combinations is None else self.combinations.to_dict(),
             **({"known_rows": self._list_known_rows()} if self.after else {}),
         }
+
+    @property
+    def family(self) -> int:
+        """How many risks are judged together: the confidence is that all of their intervals hold."""
+        return _count_family(self.outcomes)
 
     def _list_known_rows(self) -> list[dict[str, Any]]:
         """What known rows achieve on the original and on the release."""
@@ -90,6 +99,7 @@ def attack(
     options: ReadOptions | None = None,
     on_progress: Progress | None = None,
     person: str | None = None,
+    events: Mapping[str, object] | Sequence[str | Path] | None = None,
 ) -> Attacks:
     """Attack a release with what an attacker may know of people, and count how often that succeeds.
 
@@ -115,13 +125,29 @@ def attack(
         The column of original and control group that says whose row it is, where people have several. People
         are attacked then, by one, two and more rows that are known of them, on the original and on the
         release. The release need not have it.
+    events : mapping or sequence, optional
+        Event tables, as in `anonymize`; ``original`` is then the table of people, and the release, and the
+        control group as well, is a folder, or a mapping from names to frames such as ``Release.frames``. All
+        are joined by ``person``, and the rows that are known of people are events.
     """
     options = options or ReadOptions()
+    if events:
+        named = name_events(events)
+        groups = (
+            read_released_tables(release, named, options.for_releases()),
+            read_released_tables(original, named, options),
+            None if control is None else read_released_tables(control, named, options),
+        )
+        names = (*quasi, *sensitive)
+        known = known_columns(names, hierarchies, types, orders)
+        return attack_joined_tables(
+            groups, (quasi, sensitive), known, attacks, seed, on_progress or silent, person
+        )
     people = read_table(original, options)
     # All columns of the original: people may be described by any of them.
     names = tuple(dict.fromkeys((*quasi, *sensitive, *people.names)))
     return attack_tables(
-        read_table(release, options),
+        read_table(release, options.for_releases()),
         people,
         None if control is None else read_table(control, options),
         (tuple(quasi), tuple(sensitive)),
@@ -131,6 +157,30 @@ def attack(
         on_progress or silent,
         columns,
         person,
+    )
+
+
+def attack_joined_tables(
+    groups: tuple[Mapping[str, Table], Mapping[str, Table], Mapping[str, Table] | None],
+    roles: tuple[Sequence[str], Sequence[str]],
+    columns: Mapping[str, Column],
+    attacks: int,
+    seed: int,
+    on_progress: Progress,
+    person: str | None,
+) -> Attacks:
+    """Attack people by their events in several tables: those of the release, the original and the control."""
+    if person is None:
+        raise RecipeError("event tables are joined by a person: name the column that says whose row it is")
+    release, original, control = (
+        None if tables is None else join_events(tables, person)[0] for tables in groups
+    )
+    assert release is not None
+    assert original is not None
+    if len(groups[1]) > 2:  # whoever knows an event knows its table
+        roles = ((*roles[0], EVENT_TABLE), roles[1])
+    return attack_tables(
+        release, original, control, roles, columns, attacks, seed, on_progress, person=person
     )
 
 
@@ -217,19 +267,27 @@ def attack_tables(
     for number, (name, kind) in enumerate(kinds.items()):
         on_progress(name, number / len(kinds))
         outcomes += kind(attacker)
+    before: tuple[KnownRowsAttack, ...] = ()
+    after: tuple[KnownRowsAttack, ...] = ()
+    if person is not None:
+        on_progress("known rows", 1.0)
+        before, after = attack_people((release, original, control), quasi, columns, person, attacks, rng)
+    outcomes = [*map(describe_known_rows_attack, after), *outcomes]
+    family = max(_count_family(outcomes), 1)
     others = 0 if data.control is None else data.control.count
-    found = Attacks(
+    return Attacks(
         release.rows,
         data.members.count,
         others,
         seed,
-        tuple(outcomes),
+        tuple(replace(outcome, family=family) for outcome in outcomes),
         count_combinations(data) if person is None else None,
         tuple(each.column.name for each in attacker.described) if person is None else (),
+        before,
+        after,
     )
-    if person is None:
-        return found
-    on_progress("known rows", 1.0)
-    before, after = attack_people((release, original, control), quasi, columns, person, attacks, rng)
-    told = (*map(describe_known_rows_attack, after), *outcomes)
-    return replace(found, before=before, after=after, outcomes=told)
+
+
+def _count_family(outcomes: Sequence[Outcome]) -> int:
+    """How many outcomes have a risk."""
+    return sum(outcome.control is not None and outcome.rate.attacks > 0 for outcome in outcomes)

@@ -49,7 +49,7 @@ def _draw_figures(found: Attacks) -> Table:
         control = "" if outcome.control is None else f"{outcome.control.share:.1%}"
         risk = "" if outcome.risk is None else _format_interval(outcome.risk)
         table.add_row(Text(_format_name(outcome)), _format_interval(outcome.rate.estimate()), control, risk)
-    table.caption = f"In brackets: {CONFIDENCE:.0%} confidence intervals"
+    table.caption = f"In brackets: {CONFIDENCE:.0%} confidence intervals; those of all risks hold together"
     table.caption_style, table.caption_justify = "dim", "left"
     return table
 

@@ -11,18 +11,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.algorithms import ALGORITHMS
+from shoal.algorithms import read_algorithm
 from shoal.assessment.comparisons.pictures import draw_by_k, draw_comparison
 from shoal.engines.api import Hierarchies, known_columns
 from shoal.engines.memory import run_in_memory
 from shoal.errors import GoalNotMet, RecipeError, ShoalError
 from shoal.kernels.compiled import working_time
-from shoal.privacy import DistinctL, KAnonymity, Model, parse_model
+from shoal.privacy import DistinctL, KAnonymity, Model, read_models
 from shoal.recipes.recipe import Recipe
 from shoal.report import Report
 from shoal.report.pictures import Picture, write_page
 from shoal.support.files import whole_file
-from shoal.support.parameters import build_entry, parse_call
 from shoal.support.progress import Progress, silent
 from shoal.support.sweep import find_pareto_front, run_in_parallel
 from shoal.table import ColumnType, ReadOptions, Table, read_table
@@ -64,7 +63,7 @@ class Setting:
             base,
             # The first model of the base is a k that stands for the one of the setting.
             models=(KAnonymity(self.k), *diverse, *base.models[1:]),
-            algorithm=build_entry("algorithm", ALGORITHMS, *parse_call(self.algorithm)),
+            algorithm=read_algorithm(self.algorithm),
             output=None,
             threads=1,
         )
@@ -242,7 +241,7 @@ def compare(
         identifier=tuple(identifier),
         plain=tuple(n for n in table.names if n not in (*quasi, *sensitive, *identifier, person)),
         # The k of 2 is replaced by that of each setting; a recipe needs a goal to be valid.
-        models=(KAnonymity(2), *(parse_model(m) if isinstance(m, str) else m for m in models)),
+        models=(KAnonymity(2), *read_models(models)),
         reading=options or ReadOptions(),
         types=dict(types or {}),
         orders={name: column.order for name, column in known.items() if column.order},

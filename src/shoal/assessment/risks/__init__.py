@@ -11,7 +11,7 @@ from shoal.assessment.risks.suggestion import (
     suggest,
     suggest_for_table,
 )
-from shoal.assessment.risks.uniqueness import PopulationUniques, estimate_population_uniques
+from shoal.privacy.population_uniques import PopulationUniques, estimate_population_uniques
 
 __all__ = [
     "THRESHOLDS",

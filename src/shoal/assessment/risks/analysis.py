@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from shlex import quote as shell
 from typing import Any, Literal
 
 import numpy as np
@@ -20,9 +21,9 @@ from shoal.assessment.risks.attackers import (
     measure_prosecutor_risk,
 )
 from shoal.assessment.risks.people import PeopleRisk, measure_people_risk
-from shoal.assessment.risks.personal import Role
 from shoal.assessment.risks.presets import Preset, check_presets
 from shoal.assessment.risks.roles import propose_role
+from shoal.assessment.risks.special import SpecialUniques, find_special_uniques
 from shoal.assessment.risks.subsets import (
     ColumnSet,
     ColumnSets,
@@ -30,23 +31,29 @@ from shoal.assessment.risks.subsets import (
     measure_column_sets,
 )
 from shoal.assessment.risks.suggestion import suggest_for_table
-from shoal.assessment.risks.uniqueness import (
-    PopulationUniques,
-    check_fraction,
-    estimate_population_uniques,
-)
-from shoal.engines.api import Hierarchies, known_columns
+from shoal.engines.api import Hierarchies, known_columns, name_events
+from shoal.engines.released_tables import read_released_tables
 from shoal.errors import InputError, OutputError, RecipeError, quote, unknown
 from shoal.privacy import Counts, KMap, Measures, measure_classes, read_population
 from shoal.privacy.known_rows import SMALL, check_small
 from shoal.privacy.people import number_people
+from shoal.privacy.population_uniques import (
+    PopulationUniques,
+    check_fraction,
+    estimate_population_uniques,
+)
 from shoal.support.pickling import PartlyPickled
 from shoal.support.progress import Progress, silent
 from shoal.table import Column, ColumnType, ReadOptions, Table, read_table, write_table
+from shoal.table.personal import Role, announces_person
+from shoal.verification.tables import EVENT_TABLE, join_events
 from shoal.verification.verifier import count_classes, row_classes
 
+_FEWEST = 0.01  # values per row of what may name people: what has fewer, such as a clinic, does not
+_REPEATING = 0.05  # share of the rows that repeat a value, where people have several rows
 _ROLES: tuple[Role, ...] = ("quasi", "sensitive", "identifier")
 CLASS_SIZE, RISK, POPULATION_RISK = "class_size", "prosecutor_risk", "journalist_risk"
+SCORE, DIS_SCORE = "suda_score", "dis_suda_score"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +93,10 @@ class Risk(PartlyPickled):
     """How many people there are, where people are counted and not rows."""
     people_risk: PeopleRisk | None = None
     """How many of them are found by what is known of them, where a column says whose row it is."""
+    suppressed_rows: int = 0
+    """Rows of which every quasi-identifier is suppressed: they do not count in averages and shares."""
+    special: SpecialUniques | None = None
+    """Rows that few quasi-identifiers single out, if asked for."""
 
     @property
     def smallest_class(self) -> int:
@@ -94,8 +105,8 @@ class Risk(PartlyPickled):
 
     @property
     def uniqueness(self) -> float:
-        """Share of rows that stand alone."""
-        return self.unique_rows / self.rows
+        """Share of rows that stand alone, of those that have some value."""
+        return self.unique_rows / (self.rows - self.suppressed_rows)
 
     def write(self, path: str | Path) -> None:
         """Write the table with the risk of every row beside it, for its owner alone."""
@@ -115,6 +126,7 @@ class Risk(PartlyPickled):
             "rows": self.rows,
             "classes": self.classes,
             "smallest_class": self.smallest_class,
+            "suppressed_rows": self.suppressed_rows,
             "unique_rows": self.unique_rows,
             "uniqueness": self.uniqueness,
             "quasi": list(self.quasi),
@@ -130,6 +142,7 @@ class Risk(PartlyPickled):
             "added": [{"column": name, **found.to_dict()} for name, found in self.added],
             "presets": [each.to_dict() for each in self.presets],
             "warnings": list(self.warnings),
+            **({} if self.special is None else {"special_uniques": self.special.to_dict()}),
             **({} if self.people is None else {"people": self.people}),
             **({} if self.people_risk is None else {"people_risk": self.people_risk.to_dict()}),
         }
@@ -154,6 +167,8 @@ def risk(
     k: int = SMALL,
     seed: int = 0,
     group: str | None = None,
+    suda: int | None = None,
+    events: Mapping[str, object] | Sequence[str | Path] | None = None,
 ) -> Risk:
     """How re-identifiable the rows of a table are, raw or released.
 
@@ -186,6 +201,12 @@ def risk(
     group : str, optional
         Beside ``person``, the column that says which group, such as a household, the person is in:
         ``people_risk`` then says what a known row of one member tells about the others.
+    suda : int, optional
+        Find special uniques (SUDA2): rows that up to so many of the quasi-identifiers single out, with a
+        score for each row. With a sampling fraction also the chance that a match is right (DIS-SUDA).
+    events : mapping or sequence, optional
+        Event tables, as in `shoal.anonymize`; ``source`` is then the table of people, or the folder of a
+        release. All tables are joined by ``person``, and the rows are the events.
 
     Examples
     --------
@@ -201,8 +222,6 @@ def risk(
     if isinstance(quasi, str) or isinstance(sensitive, str) or isinstance(identifier, str):
         raise RecipeError("quasi, sensitive and identifier are lists of column names, not one text")
     names = (*(quasi or ()), *sensitive, *(name for name in (person, group) if name is not None))
-    # What is not counted may hold anything.
-    table = read_table(source, options, left_out=lambda every: [name for name in every if name not in names])
     question = RiskQuestion(
         tuple(quasi or ()),
         tuple(sensitive),
@@ -216,8 +235,35 @@ def risk(
         k,
         seed,
         group,
+        suda,
     )
+    if events:
+        tables = read_released_tables(source, name_events(events), options)
+        return analyze_tables(tables, question, options, on_progress or silent)
+    # What is not counted may hold anything.
+    table = read_table(source, options, left_out=lambda every: [name for name in every if name not in names])
     return analyze_risk(table, question, options, on_progress or silent)
+
+
+def analyze_tables(
+    tables: Mapping[str, Table],
+    question: RiskQuestion,
+    options: ReadOptions,
+    on_progress: Progress = silent,
+) -> Risk:
+    """The risk of people and their events in several tables, joined as anybody can who has the ids."""
+    if question.person is None:
+        raise RecipeError("event tables are joined by a person: name the column that says whose row it is")
+    if not question.quasi:
+        raise RecipeError("say which columns someone could recognise a person by, of people and of events")
+    if question.group is not None:
+        raise RecipeError("event tables are looked at without a group: leave it out")
+    joined, without = join_events(tables, question.person)
+    if len(tables) > 2:  # whoever knows an event knows its table
+        question = replace(question, quasi=(*question.quasi, EVENT_TABLE))
+    found = analyze_risk(joined, question, options, on_progress)
+    told = f"{without:,} people have no events, and are not counted here"
+    return replace(found, warnings=(*found.warnings, told)) if without else found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,13 +282,21 @@ class RiskQuestion:
     k: int = SMALL
     seed: int = 0
     group: str | None = None
+    suda: int | None = None
 
     def __post_init__(self) -> None:
+        if self.suda is not None and self.suda < 1:
+            raise RecipeError(f"suda is a number of columns, at least 1, not {self.suda}")
+        if self.suda is not None and self.person is not None:
+            raise RecipeError("special uniques are rows, not people: give suda or the person")
         if self.group is not None and self.person is None:
             raise RecipeError(f"the group '{self.group}' is one of people: name the person as well")
         check_small(self.k)
-        if self.person is not None and (self.population is not None or self.fraction is not None):
-            raise RecipeError("a population is compared with rows, not with people: give it or the person")
+        if self.person is not None and self.fraction is not None:
+            raise RecipeError(
+                "a sampling fraction is one of rows, not of people: give the population as a table, or leave "
+                "out the person"
+            )
         if self.population is not None and self.fraction is not None:
             raise RecipeError("give the population as a table or as a sampling fraction, not both")
         if self.fraction is not None:
@@ -273,11 +327,18 @@ def analyze_risk(
     hidden = {*question.identifier, *owners, *table.flattened}
     left = [name for name in table.names if name not in hidden]
     sets = measure_column_sets(table, left, largest=question.largest, on_progress=on_progress)
+    special = (
+        None
+        if question.suda is None
+        else find_special_uniques(table, quasi, question.suda, question.fraction, on_progress)
+    )
     columns = [propose_role(table, each) for each in sets.columns]
     spread, many = np.unique(size, return_counts=True)
     theirs = by_class.get(POPULATION_RISK)
-    mine = Attacker.from_class_risks(by_class[RISK], size, question.thresholds)
-    theirs_summed = None if theirs is None else Attacker.from_class_risks(theirs, size, question.thresholds)
+    mine = Attacker.from_class_risks(by_class[RISK], size, question.thresholds, counts.shown)
+    theirs_summed = (
+        None if theirs is None else Attacker.from_class_risks(theirs, size, question.thresholds, counts.shown)
+    )
     return Risk(
         rows=counts.rows,
         classes=counts.classes,
@@ -290,21 +351,34 @@ def analyze_risk(
         # Without a population the guess is among the rows of the table.
         marketer=(theirs_summed or mine).average,
         known_by="table" if counts.fitting is not None else "fraction" if question.fraction else None,
-        uniques=estimate_population_uniques(size, question.fraction) if question.fraction else None,
+        uniques=estimate_population_uniques(size[counts.shown], question.fraction)
+        if question.fraction
+        else None,
         measures=measure_classes(counts),
         sets=sets,
         added=_rank_further_columns(table, quasi, left),
         presets=check_presets(table, columns, size),
-        warnings=(*said, *told, *_list_warnings(table, counts, sets, quasi)),
+        warnings=(
+            *said,
+            *told,
+            *_list_unnamed_people(table, question),
+            *_list_warnings(table, counts, sets, quasi),
+        ),
         # All rows of a class share its risk.
         records=pl.DataFrame(
-            {CLASS_SIZE: size[class_of], **{name: risks[class_of] for name, risks in by_class.items()}}
+            {
+                CLASS_SIZE: size[class_of],
+                **{name: risks[class_of] for name, risks in by_class.items()},
+                **_list_scores(special),
+            }
         ),
+        special=special,
         table=table,
         people=np.unique(person).size if person is not None and counts.counts_people else None,
         people_risk=None
         if person is None
         else measure_people_risk(table, quasi, person, question.k, question.seed, question.group),
+        suppressed_rows=0 if counts.suppressed is None else int(np.sum(class_of == counts.suppressed)),
     )
 
 
@@ -333,9 +407,8 @@ def _add_proposed_roles(table: Table, asked: RiskQuestion, options: ReadOptions)
         )
     said = "; ".join(f"{role} {', '.join(names)}" for role, names in roles.items() if names)
     named = replace(asked, quasi=roles["quasi"], sensitive=roles["sensitive"], identifier=roles["identifier"])
-    # With a population rows are compared, see `RiskQuestion`.
-    alone = asked.population is None and asked.fraction is None
-    if alone and asked.person is None and found.person not in (None, *taken):
+    # A sampling fraction is one of rows, see `RiskQuestion`.
+    if asked.fraction is None and asked.person is None and found.person not in (None, *taken):
         named, said = replace(named, person=found.person), f"{said}; person {found.person}"
     return named, f"roles that nobody named are those of 'shoal suggest': {said}"
 
@@ -347,7 +420,7 @@ def _count_with_population(
     if question.population is not None:
         # Any k will do: the model is only how a population is read.
         model = KMap(2, question.population)  # type: ignore[arg-type]
-        people = read_population([model], question.quasi, options)
+        people = read_population([model], question.quasi, options, question.person)
     counts = count_classes(table, question.quasi, question.sensitive, question.columns, people, person)
     return counts, row_classes(table, question.quasi)
 
@@ -358,8 +431,20 @@ def _measure_risks(counts: Counts, question: RiskQuestion) -> dict[str, NDArray[
     if counts.fitting is not None:
         found[POPULATION_RISK] = measure_journalist_risk(counts.size, counts.fitting.rows)
     elif question.fraction is not None:
-        found[POPULATION_RISK] = estimate_journalist_risk(counts.size, question.fraction)
+        # Everybody fits a row without any value, and it tells nothing of how classes are spread.
+        found[POPULATION_RISK] = np.full(counts.classes, question.fraction / counts.rows)
+        found[POPULATION_RISK][counts.shown] = estimate_journalist_risk(
+            counts.size[counts.shown], question.fraction
+        )
     return found
+
+
+def _list_scores(special: SpecialUniques | None) -> dict[str, NDArray[np.float64]]:
+    """The scores of all rows as columns, where special uniques were asked for."""
+    if special is None:
+        return {}
+    chance = {} if special.chance is None else {DIS_SCORE: special.chance}
+    return {SCORE: special.score, **chance}
 
 
 def _rank_further_columns(
@@ -381,12 +466,32 @@ def _list_warnings(table: Table, counts: Counts, sets: ColumnSets, quasi: Sequen
             f"{quote(loose)} differs in every row and is no quasi-identifier here: if it is released, "
             "anyone who knows it knows the row; name it --identifier if it is left out"
         )
-    # Rows are people of the population, so that a class cannot have more of them than people.
+    if counts.suppressed is not None:
+        yield (
+            f"{int(counts.size[counts.suppressed]):,} {counts.unit} have no value but *: they do not count "
+            "in averages and shares, which they would only lower"
+        )
+    # All are people of the population, so that a class cannot have more of them.
     if counts.fitting is not None and (short := counts.size > counts.fitting.rows).any():
         yield (
-            f"{int(counts.size[short].sum()):,} rows are in classes that fewer people of the population fit "
-            "than there are rows: the population table does not hold everybody, so their class counts instead"
+            f"{int(counts.size[short].sum()):,} {counts.unit} are in classes that fewer people of the "
+            f"population fit than there are {counts.unit}: the population table does not hold everybody, so "
+            "their class counts instead"
         )
+
+
+def _list_unnamed_people(table: Table, question: RiskQuestion) -> Iterator[str]:
+    """Say which columns seem to tell whose row each is, where nobody named one and people are not counted."""
+    known = {*question.quasi, *question.sensitive, *table.flattened}
+    for name in table.names if question.person is None else ():
+        if name in known or not announces_person(name):
+            continue
+        values = table.column(name).n_unique()
+        if _FEWEST * table.rows <= values < (1 - _REPEATING) * table.rows:
+            yield (
+                f"{quote([name])} repeats: {values:,} values in {table.rows:,} rows, and rows were counted; "
+                f"if it says whose row it is, name it with --person {shell(name)}, so that people are counted"
+            )
 
 
 def _append_risks(table: Table, records: pl.DataFrame) -> pl.DataFrame:

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.assessment.risks.uniqueness import fit_pitman
 from shoal.errors import RecipeError
+from shoal.privacy.population_uniques import fit_pitman
 from shoal.support.arithmetic import expm1, log
 
 THRESHOLDS = (0.05, 0.09, 0.2, 0.33, 0.5)
@@ -34,18 +34,25 @@ class Attacker:
     maximum: float
     """Risk of the row that is easiest to re-identify."""
     average: float
-    """Mean risk of all rows: the share that is re-identified if all are guessed."""
+    """Mean risk of the rows that have some value: the share that is re-identified if all are guessed."""
     above: tuple[tuple[float, float], ...]
-    """Thresholds, and the share of rows with a risk above each."""
+    """Thresholds, and the share of these rows with a risk above each."""
 
     @classmethod
     def from_class_risks(
-        cls, risk: NDArray[np.float64], size: NDArray[np.integer], thresholds: Sequence[float]
+        cls,
+        risk: NDArray[np.float64],
+        size: NDArray[np.integer],
+        thresholds: Sequence[float],
+        shown: NDArray[np.bool_] | None = None,
     ) -> Attacker:
-        """Sum up the risks of rows, given by class."""
+        """Sum up the risks of rows, given by class; averages and shares are those of ``shown`` classes."""
+        worst = float(risk.max())
+        if shown is not None:
+            risk, size = risk[shown], size[shown]
         rows = int(size.sum())
         above = tuple((limit, float(size[risk > limit].sum() / rows)) for limit in thresholds)
-        return cls(float(risk.max()), float((risk * size).sum() / rows), above)
+        return cls(worst, float((risk * size).sum() / rows), above)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""

@@ -9,8 +9,8 @@ from ipaddress import ip_address
 
 import polars as pl
 
-from shoal.assessment.risks.personal import KINDS, PersonalDataKind
 from shoal.table import ColumnType, to_strings
+from shoal.table.personal import KINDS, PersonalDataKind
 
 LOOKED_AT = 500
 """So many distinct values of a column are looked at."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.assessment.risks.personal import simplify_name
 from shoal.assessment.risks.roles import ProposedColumn
 from shoal.table import Table, to_strings
+from shoal.table.personal import simplify_name
 
 _OLDEST = 89
 _YEARS = (1800, 2200)  # whole numbers in between are years, which may stay

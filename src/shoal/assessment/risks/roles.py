@@ -10,9 +10,17 @@ from typing import Any
 import polars as pl
 
 from shoal.assessment.risks.patterns import find_pattern
-from shoal.assessment.risks.personal import PersonalDataKind, Role, find_kind, simplify_name
+from shoal.assessment.risks.set_columns import find_set_column
 from shoal.assessment.risks.subsets import ColumnSet
 from shoal.table import ColumnType, Table, infer_type, ordered_values, to_strings
+from shoal.table.personal import (
+    PERSON_NUMBERS,
+    PersonalDataKind,
+    Role,
+    find_kind,
+    may_name_person,
+    simplify_name,
+)
 
 SEPARATING = 0.5
 """A column that tells apart more than this share of the pairs of rows may single people out with others."""
@@ -21,12 +29,6 @@ _SOME = 0.2  # of a column that is called a number, to be one of a person
 _FEW = 20  # distinct values of an outcome, and of numbers that are codes
 _MANY = 1000  # distinct values of what is called a number, to be one however often it repeats
 _REPEATING = 0.05  # share of the rows that repeat a number, for it to say whose row each is
-_NUMBERS = (
-    "number of a person",
-    "official number",
-    "user name",
-    "number",
-)  # kinds that may say whose row it is
 GROUP = "household or family"
 """The kind of a column that says which group of people a person is in."""
 _HOUSEHOLD = re.compile(
@@ -60,6 +62,10 @@ class ProposedColumn:
     uniqueness: float = 0.0
     state_type: bool = False
     """Whether the type has to be said, because it would be inferred otherwise."""
+    separator: str = ""
+    """What seems to separate the items of its cells; empty if it does not look like a column of sets."""
+    items: str = ""
+    """Why it looks like a column of sets, in words; empty if it does not."""
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
@@ -75,6 +81,7 @@ def propose_role(table: Table, alone: ColumnSet) -> ProposedColumn:
     kind = find_kind(name)
     codes = kind is not None and kind.category and type == "integer" and len(distinct) <= _FEW
     role, why, sure, found = _decide_role(alone, distinct, type, kind)
+    sets = find_set_column(distinct) if role != "identifier" or not sure else None
     if name in table.flattened:
         why = f"holds {table.flattened[name]} and not single values, so that it can only be left out"
         role, sure, found = "identifier", True, None
@@ -91,6 +98,8 @@ def propose_role(table: Table, alone: ColumnSet) -> ProposedColumn:
         alone.separation,
         alone.uniqueness,
         state_type=codes,
+        separator="" if sets is None else sets.separator,
+        items="" if sets is None else sets.reason,
     )
 
 
@@ -118,7 +127,7 @@ def _explain_by_name(alone: ColumnSet, distinct: pl.Series, kind: PersonalDataKi
     if kind.name == "outcome":
         return f"{text}; {len(distinct)} distinct values"
     if kind.name == "amount of money":
-        return f"{text}; if somebody could know it, make it quasi"
+        return f"{text}; if somebody could know it, it is a quasi-identifier"
     return text
 
 
@@ -148,7 +157,12 @@ def _decide_by_values(alone: ColumnSet, distinct: pl.Series, type: ColumnType) -
     if type == "string" and alone.distinction >= _NEARLY_ALL:
         return "identifier", f"{len(distinct):,} distinct values, nearly one for every row", False, None
     if type == "float":
-        return "plain", f"a measured number; {telling}: if somebody could know it, make it quasi", False, None
+        return (
+            "plain",
+            f"a measured number; {telling}: if somebody could know it, it is a quasi-identifier",
+            False,
+            None,
+        )
     if alone.separation >= SEPARATING:
         return (
             "quasi",
@@ -164,7 +178,7 @@ def choose_person(columns: Sequence[ProposedColumn], rows: int) -> tuple[Propose
     repeating = [each for each in columns if _may_be_person(each) and each.values < (1 - _REPEATING) * rows]
     # Where every row has a person's number of its own, nobody has several rows. Where it has some number, one
     # that repeats may be a household's, unless its name says whose it is.
-    alone = {each.kind for each in columns if each.kind in _NUMBERS and each.values == rows}
+    alone = {each.kind for each in columns if each.kind in PERSON_NUMBERS and each.values == rows}
     if alone:
         repeating = [each for each in repeating if alone == {"number"} and each.kind != "number"]
     # Of several, such as a household and a person, the one with the most values tells the most people apart.
@@ -189,9 +203,7 @@ def _make_group(column: ProposedColumn) -> ProposedColumn:
 
 
 def _may_be_person(column: ProposedColumn) -> bool:
-    """Whether a column has numbers of people; a number with another word, such as hospital_id, has not."""
-    whole = column.kind != "number" or " " not in simplify_name(column.name)
-    return column.role == "identifier" and column.kind in _NUMBERS and whole
+    return column.role == "identifier" and may_name_person(column.name, column.kind)
 
 
 def _make_person(column: ProposedColumn, rows: int) -> ProposedColumn:

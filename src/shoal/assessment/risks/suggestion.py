@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from shlex import quote as shell
 from typing import Any
 
+import numpy as np
+import polars as pl
 import tomli_w
 
-from shoal.assessment.risks.personal import Role
 from shoal.assessment.risks.roles import GROUP, ProposedColumn, choose_group, choose_person, propose_role
 from shoal.assessment.risks.subsets import (
     TELLING,
@@ -22,6 +23,7 @@ from shoal.assessment.risks.subsets import (
 )
 from shoal.errors import RecipeError
 from shoal.privacy import DistinctL, KAnonymity, Model
+from shoal.privacy.people import count_varying_people, number_people
 from shoal.recipes.equivalent import command_line
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.settings import ROLES
@@ -29,12 +31,17 @@ from shoal.support.filenames import file_names
 from shoal.support.files import whole_file
 from shoal.support.progress import Progress, silent
 from shoal.table import ReadOptions, Table, read_table, to_strings
+from shoal.table.decimals import has_decimal_commas
 from shoal.table.formats import by_suffix
+from shoal.table.frames import use_safe_name
 from shoal.table.native import leave_everything_out
+from shoal.table.personal import Role
 from shoal.table.types import MISSING_MARKERS
+from shoal.verification.outsider import number_cells
 
 _K, _L = 5, 2
 _PROOF = "a suggestion is no proof: somebody may know what no name or pattern tells, so go through the roles"
+EQUIVALENT = "always go together: one of them is enough"
 _LINE = 3  # columns in a set that is looked at for what singles people out
 _DEEP = 6  # so many values of a category want a hierarchy
 
@@ -177,8 +184,10 @@ def suggest_for_table(table: Table, options: ReadOptions, on_progress: Progress 
     notes = (
         *_list_notes(columns, recipe),
         *_describe_person(table, columns),
-        *_find_equivalent_columns(table, alone),
-        *_find_missing_markers(table, columns),
+        *_describe_sets(columns),
+        *(f"{a} and {b} {EQUIVALENT}" for a, b in find_equivalent_columns(table, alone)),
+        *_describe_missing_markers(find_missing_markers(table, columns)),
+        *_describe_decimal_commas(table, columns),
         _PROOF,
     )
     return Suggestion(str(table.origin), table.rows, columns, trees, sets, recipe, notes)
@@ -246,30 +255,56 @@ def _describe_person(table: Table, columns: Sequence[ProposedColumn]) -> Iterato
     """Which columns are the same in all rows of a person: they can tell which rows are of one person."""
     for person in (each for each in columns if each.role == "person"):
         others = [each.name for each in columns if each.role not in ("identifier", "person")]
-        found = measure_added_columns(table, [person.name], others) if others else {}
-        alone = measure_column_sets(table, [person.name], largest=1).columns[0].classes
-        if same := [name for name in others if found[name].classes == alone]:
+        whose = number_people(table.column(person.name))[0]
+        cells = [number_cells(use_safe_name(table.column(name)))[0] for name in others]
+        varying = dict(zip(others, count_varying_people(cells, whose).tolist(), strict=True))
+        if same := [name for name, people in varying.items() if not people]:
             yield f"the same in all rows of each value of {person.name}: {', '.join(same)}"
-        if varying := [name for name in others if name not in same]:
-            yield f"different in some rows of one value of {person.name}: {', '.join(varying)}"
+        if changing := [f"{name} (of {people:,})" for name, people in varying.items() if people]:
+            several = int(np.count_nonzero(np.bincount(whose) > 1))
+            yield (
+                f"different in some rows of one value of {person.name}, of {several:,} with several rows: "
+                f"{', '.join(changing)}"
+            )
 
 
-def _find_equivalent_columns(table: Table, alone: Sequence[ColumnSet]) -> Iterator[str]:
+def _describe_sets(columns: Sequence[ProposedColumn]) -> Iterator[str]:
+    """Columns with several values in a cell, whose items can be protected one by one."""
+    for each in (column for column in columns if column.separator):
+        yield (
+            f"{each.name} looks like a column of sets: {each.items}. If somebody could know some of them of "
+            f"a person, protect them with --set {shell(f'{each.name}={each.separator}')} instead of a role"
+        )
+
+
+def find_equivalent_columns(table: Table, alone: Sequence[ColumnSet]) -> Iterator[tuple[str, str]]:
     """Columns that say the same, as a code and its text do: each value of one has its own of the other."""
     # A key goes with everything, and two values go together too easily.
     for one, other in combinations((each for each in alone if 2 < each.classes < table.rows), 2):
         (first,), (second,) = one.columns, other.columns
         if one.classes == other.classes == measure_added_columns(table, [first], [second])[second].classes:
-            yield f"{first} and {second} always go together: one of them is enough"
+            yield first, second
 
 
-def _find_missing_markers(table: Table, columns: Sequence[ProposedColumn]) -> Iterator[str]:
-    """Texts that elsewhere stand for a missing value."""
+def find_missing_markers(table: Table, columns: Sequence[ProposedColumn]) -> dict[str, list[str]]:
+    """Texts that elsewhere stand for a missing value, by the columns that have any."""
     texts = [each.name for each in columns if each.type == "string" and each.role != "identifier"]
     found = {name: sorted(_find_values(table, name, MISSING_MARKERS)) for name in texts}
-    if named := [name for name, markers in found.items() if markers]:
+    return {name: markers for name, markers in found.items() if markers}
+
+
+def _describe_missing_markers(found: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    if found:
         options = " ".join(f"--na {shell(marker)}" for marker in sorted(set().union(*found.values())))
-        yield f"values of {', '.join(named)} look like missing ones: if they are, say so with {options}"
+        yield f"values of {', '.join(found)} look like missing ones: if they are, say so with {options}"
+
+
+def _describe_decimal_commas(table: Table, columns: Sequence[ProposedColumn]) -> Iterator[str]:
+    texts = [each.name for each in columns if table.column(each.name).dtype == pl.String]
+    if found := [
+        name for name in texts if has_decimal_commas(table.column(name).unique(maintain_order=True))
+    ]:
+        yield f"{', '.join(found)}: text that looks like numbers with a decimal comma; --decimal , reads them"
 
 
 def _find_values(table: Table, name: str, values: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from shoal.assessment.risks.analysis import Risk
 from shoal.assessment.risks.people import PeopleRisk
+from shoal.assessment.risks.special import SpecialUniques
 from shoal.assessment.risks.subsets import ColumnSet
 from shoal.assessment.risks.suggestion import Suggestion
 from shoal.privacy.known_rows import format_known
@@ -20,15 +21,22 @@ from shoal.support.rates import CONFIDENCE
 _COLOURS = {"quasi": "yellow", "sensitive": "red", "identifier": "magenta", "person": "cyan", "plain": "dim"}
 # Bounds where common demands lie: 5, 11 and 20 rows, as in `presets`.
 _SIZES = ((1, 1), (2, 4), (5, 10), (11, 19), (20, 49), (50, 99), (100, None))
-_MOST_COLUMNS, _MOST_SETS = 30, 5
+_FEW_COLUMNS, _MOST_COLUMNS, _MOST_SETS = 12, 30, 5
+_ATTACKERS = "How sure an attacker can be whose row it is"
+_COLUMNS = "How each column tells rows apart"
+_SETS = "Sets of columns that single out most"
+_DEMANDS = "Common demands"
+_MORE = "--details shows what each privacy model finds, more sets of columns, and the sources of the demands"
 
 
-def show_risk(console: Console, source: str, found: Risk) -> None:
-    """Print how dangerous a table is, the most important figures first."""
+def show_risk(console: Console, source: str, found: Risk, details: bool = False) -> None:
+    """Print how dangerous a table is: the most important figures, or with ``details`` all of them."""
     console.print(_format_headline(source, found))
-    for title, part in _risk_parts(found):
+    for title, part in _list_details(found) if details else _list_summary(found):
         _print_section(console, title, part)
     _print_items(console, found.warnings)
+    if not details:
+        console.print(f"\n[dim]{_MORE}[/]")
 
 
 def show_suggestion(console: Console, found: Suggestion, recipe: str | None) -> None:
@@ -85,23 +93,40 @@ def _format_headline(source: str, found: Risk) -> Text:
     )
 
 
-def _risk_parts(found: Risk) -> Iterator[tuple[str, RenderableType]]:
-    yield "How sure an attacker can be whose row it is", _draw_attackers(found)
+def _list_summary(found: Risk) -> Iterator[tuple[str, RenderableType]]:
+    yield _ATTACKERS, _draw_attackers(found)
+    yield from _list_members(found)
+    yield _COLUMNS, _draw_columns(found, _FEW_COLUMNS)
+    # The largest sets single out most rows: those of fewer columns are parts of them.
+    if worst := [one for each in found.sets.sizes[-1:] for one in each.worst[:_MOST_SETS]]:
+        yield _SETS, _draw_column_sets(worst)
+    yield _DEMANDS, _draw_presets_briefly(found)
+
+
+def _list_members(found: Risk) -> Iterator[tuple[str, RenderableType]]:
+    """What is said of people and classes, in short and in full."""
     if found.people_risk is not None:
         yield "What known rows of a person tell", draw_people_risk(found.people_risk)
     yield "How large the classes are", _draw_class_sizes(found)
     if found.uniques is not None:
         yield "Unique in the whole population (estimated)", _draw_uniques(found)
+    if found.special is not None:
+        yield "Special uniques: rows that few columns single out (SUDA)", _draw_special(found.special)
+
+
+def _list_details(found: Risk) -> Iterator[tuple[str, RenderableType]]:
+    yield _ATTACKERS, Group(_draw_attackers(found), *_explain_attackers(found))
+    yield from _list_members(found)
     yield "What each privacy model finds in the table as it is", _draw_models(found)
-    yield "How each column tells rows apart", _draw_columns(found)
+    yield _COLUMNS, _draw_columns(found)
     if found.added:
         yield "If one column more is known than the quasi-identifiers", _draw_added_columns(found)
     if any(each.worst for each in found.sets.sizes):
-        yield "Sets of columns that single out most", _draw_sets_by_size(found)
-    yield "Common demands", _draw_presets(found)
+        yield _SETS, _draw_sets_by_size(found)
+    yield _DEMANDS, _draw_presets(found)
 
 
-def _draw_attackers(found: Risk) -> Group:
+def _draw_attackers(found: Risk) -> Table:
     known = {"prosecutor": found.prosecutor}
     if found.journalist is not None:
         known["journalist"] = found.journalist
@@ -115,6 +140,10 @@ def _draw_attackers(found: Risk) -> Group:
     for at, (limit, _) in enumerate(found.prosecutor.above):
         rows = (format_percent(each.above[at][1]) for each in known.values())
         table.add_row(f"{'rows' if found.people is None else 'people'} with a risk above {limit:g}", *rows)
+    return table
+
+
+def _explain_attackers(found: Risk) -> Iterator[Text]:
     lines = ["prosecutor: knows that the person is in the table, and guesses among the rows of the class"]
     if found.journalist is not None:
         how = "as the population table has them" if found.known_by == "table" else "estimated from the share"
@@ -124,7 +153,7 @@ def _draw_attackers(found: Risk) -> Group:
             "journalist: not known without --population or --sampling-fraction; at most the prosecutor"
         )
     lines.append("marketer: guesses for every row, and counts how many guesses are right")
-    return Group(table, *(Text(line, "dim") for line in lines))
+    yield from (Text(line, "dim") for line in lines)
 
 
 def draw_people_risk(found: PeopleRisk) -> Group:
@@ -201,6 +230,21 @@ def _draw_class_sizes(found: Risk) -> Table:
     return table
 
 
+def _draw_special(found: SpecialUniques) -> Group:
+    table = plain_table("column", "share of all scores", "")
+    _align_right(table, (1,))
+    for name, share in sorted(found.contributions, key=lambda each: -each[1])[:_MOST_COLUMNS]:
+        table.add_row(Text(name), format_percent(share), draw_bar(share, 12))
+    listed = ", ".join(f"{many:,} of {size}" for size, many in enumerate(found.sizes, 1))
+    lines = [
+        f"{found.rows:,} rows have minimal sample uniques of up to {found.largest} columns: {listed}",
+        f"highest score of a row: {found.score.max():,.0f}",
+    ]
+    if found.chance is not None:
+        lines.append(f"highest chance that a match is right (DIS-SUDA): {format_percent(found.chance.max())}")
+    return Group(table, *map(Text, lines))
+
+
 def _draw_uniques(found: Risk) -> Group:
     estimates = found.uniques
     assert estimates is not None
@@ -274,17 +318,17 @@ def _format_figure(value: float | None) -> str:
     return "no value" if value == float("inf") else f"{value:.4g}"
 
 
-def _draw_columns(found: Risk) -> Table:
+def _draw_columns(found: Risk, most: int = _MOST_COLUMNS) -> Table:
     table = plain_table("column", "role", "values", "rows it singles out", "pairs it tells apart", "")
     _align_right(table, range(2, 5))
     role = dict.fromkeys(found.quasi, "quasi") | dict.fromkeys(found.sensitive, "sensitive")
-    for each in found.sets.columns[:_MOST_COLUMNS]:
+    for each in found.sets.columns[:most]:
         (name,) = each.columns
         its = role.get(name, "")
         cells = f"{each.classes:,}", format_percent(each.uniqueness), format_percent(each.separation)
         table.add_row(Text(name), Text(its, _COLOURS.get(its, "")), *cells, draw_bar(each.separation, 12))
-    if len(found.sets.columns) > _MOST_COLUMNS:
-        table.add_row(Text(f"{len(found.sets.columns) - _MOST_COLUMNS} more; --json has all", "dim"))
+    if len(found.sets.columns) > most:
+        table.add_row(Text(f"{len(found.sets.columns) - most} more; --json has all", "dim"))
     return table
 
 
@@ -320,16 +364,26 @@ def _draw_column_sets(sets: Iterable[ColumnSet], most: int = 4 * _MOST_SETS) -> 
     return table
 
 
+def _draw_presets_briefly(found: Risk) -> Table:
+    table = plain_table()
+    for each in found.presets:
+        table.add_row(Text(each.name, "bold"), _mark_preset(each.holds), Text(each.found))
+    return table
+
+
+def _mark_preset(holds: bool) -> Text:
+    return Text("✓ met", "green") if holds else Text("✗ not met", "red")
+
+
 def _draw_presets(found: Risk) -> Table:
     table = plain_table()
     for each in found.presets:
-        mark = Text("✓ met", "green") if each.holds else Text("✗ not met", "red")
         text = Text.assemble(
             f"{each.asks}: {each.found}\n",
             (f"source: {each.source}\n", "dim"),
             (f"does not promise {each.not_promised}", "dim"),
         )
-        table.add_row(Text(each.name, "bold"), mark, text)
+        table.add_row(Text(each.name, "bold"), _mark_preset(each.holds), text)
     return table
 
 

@@ -40,9 +40,19 @@ COMMANDS = (
     CommandEntry(
         "run", "run", "Do everything that a recipe file says; the same recipe and input give the same bytes."
     ),
+    CommandEntry(
+        "dossier",
+        "dossier",
+        "Make a dossier of a report: contents, figures, decisions, and lines to sign on.",
+    ),
     CommandEntry("apply", "apply", "Put later rows into the classes of an earlier release."),
     CommandEntry("sample", "sample", "Make a table to try things on: realistic, and of nobody."),
     CommandEntry("demo", "demo", "Do the main job on a shipped table, start to finish, and show every step."),
+    CommandEntry(
+        "teach",
+        "teach",
+        "Watch textbook algorithms at work on a small table: brute force, evolution, and what follows.",
+    ),
     CommandEntry(
         "studio",
         "studio",

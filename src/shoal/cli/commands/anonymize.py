@@ -12,7 +12,7 @@ from shoal.cli import arguments as a
 from shoal.cli import options as o
 from shoal.cli import standard
 from shoal.cli.process import cancel_cluster
-from shoal.cli.screen import exit_by_verdict, print_report, progress
+from shoal.cli.screen import exit_by_verdict, name_source, print_report, progress
 from shoal.engines.api import add_note, build_goal, check_engine
 from shoal.engines.api import run as run_recipe
 from shoal.engines.inputs import list_inputs
@@ -21,7 +21,7 @@ from shoal.errors import OutputError, RecipeError
 from shoal.recipes.recipe import Recipe
 from shoal.report import Report
 from shoal.report.figures import NO_PAGE
-from shoal.support.files import whole_file
+from shoal.support.files import check_folder
 from shoal.table import Table, check_writable, read_quasi_names
 
 
@@ -52,10 +52,13 @@ def anonymize(
     out_format: o.OutFormat = None,
     recipe_out: o.RecipeOut = None,
     recoding_out: o.RecodingOut = None,
+    events: o.Events = None,
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
     no_header: o.NoHeader = False,
     na: o.Na = None,
+    sheet: o.Sheet = None,
+    decimal: o.DecimalSign = ".",
     report: o.ReportPage = None,
     excerpt: o.WithExcerpt = False,
     as_json: o.AsJson = False,
@@ -80,11 +83,12 @@ def anonymize(
             models=build_goal(k, l, model or (), t=t),
             input=str(input),
             output=str(target) if target else None,
-            reading=a.reading_options(delimiter, encoding, no_header, na, quasi),
+            reading=a.reading_options(delimiter, encoding, no_header, na, sheet, quasi, decimal),
             orders=a.orders_of(order),
             hierarchies=tuple(hierarchies or ()),
             algorithm=searched,
             sets=sets,
+            events=a.events_of(events, output),
             accept=a.reasons_of(accept),
             **a.plain_settings(settings),
         )
@@ -94,7 +98,7 @@ def anonymize(
         _check_targets(draft, written, None if on_cluster else target)
         a.check_excerpt(excerpt, report, draft)
         a.check_page(report, [*list_inputs(draft), *written])
-        a.check_drawable(report, draft.memory, on_cluster)
+        a.check_drawable(report, draft.memory, on_cluster, draft.events)
         a.check_recoding(recoding_out, draft)
         with progress(quiet) as on_progress:
             on_progress("read", 0.0)
@@ -126,10 +130,7 @@ def anonymize(
                 raise RecipeError(NO_PAGE)
             recipe = replace(
                 draft,
-                quasi=role["quasi"],
-                sensitive=role["sensitive"],
-                identifier=role["identifier"],
-                plain=role["plain"],
+                **role,  # type: ignore[arg-type]
                 types=a.types_of(table, types, type, lenient),
                 weights=a.weights_of(role["quasi"], weights, weight, lenient),
                 fold=a.folded_of(fold),
@@ -139,9 +140,7 @@ def anonymize(
         if whole and why is not None:  # of a table that has been read the run cannot know it
             release = add_note(release, why)
         if recipe_out:
-            with whole_file(recipe_out, private=True) as stream:
-                kept = standard.named_files_only(recipe, input, output)
-                stream.write(kept.to_toml(recipe_out.parent).encode())
+            standard.named_files_only(recipe, input, output).save(recipe_out)
         if recoding_out:
             release.saved_recoding().save(recoding_out)
         # People are shown the file they named, not the private one behind -o -.
@@ -149,17 +148,23 @@ def anonymize(
         if report:
             told.to_html(report, excerpt)
         every, stderr = recipe.all_solutions, output == standard.DASH
-        print_report(told, as_json, quiet, release.solutions, every=every, stderr=stderr)
+        print_report(
+            told, as_json, quiet, release.solutions, every=every, stderr=stderr, source=name_source(recipe)
+        )
         exit_by_verdict(told)
 
 
 def _check_targets(draft: Recipe, written: Sequence[Path], table: Path | None) -> None:
     """Refuse files that could not be written, or are named twice.
 
-    Only the release is a ``table`` with a known suffix, and not where Spark writes a folder.
+    Only the release is a ``table`` with a known suffix, and not where Spark writes a folder; that of several
+    tables is one, too.
     """
     for path in written:
-        check_writable(path, list_inputs(draft), table=path == table)
+        if draft.events and str(path) == draft.output:
+            check_folder(path, None, list_inputs(draft))
+        else:
+            check_writable(path, list_inputs(draft), table=path == table)
     if len({path.resolve() for path in written}) < len(written):
         raise OutputError(f"{written[0]} cannot be two things: the release, its recipe and its recoding")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -14,8 +14,10 @@ from shoal.cli import standard
 from shoal.cli.options import option
 from shoal.cli.screen import make_console
 from shoal.recipes.saved_recoding import SavedRecoding
+from shoal.recipes.settings import RowOrder
 from shoal.report.terminal import show_applied
 from shoal.table import check_writable, read_table
+from shoal.table.sources import list_files
 
 
 def apply(
@@ -30,7 +32,8 @@ def apply(
             panel=o.GOAL,
             metavar="FILE",
             callback=standard.from_standard_input,
-            help="The earlier release: the goal has to hold for both together, not for the new rows alone.",
+            help="The earlier release, or a folder or pattern of several: the goal has to hold for all "
+            "together, not for the new rows alone.",
         ),
     ] = None,
     suppress: Annotated[
@@ -51,6 +54,16 @@ def apply(
             help="What happens to columns that the earlier release does not have; an error if not said.",
         ),
     ] = None,
+    hold_back: Annotated[
+        Path | None,
+        option(
+            "--hold-back",
+            panel=o.RELEASE,
+            metavar="FILE",
+            help="Write the rows that cannot be released yet to this private file, to give them again with "
+            "the next ones.",
+        ),
+    ] = None,
     strict: o.Strict = False,
     accept: o.Accept = None,
     row_order: o.AnotherRowOrder = None,
@@ -68,10 +81,13 @@ def apply(
     the share that is permitted. Nothing is written that was not verified.
     """
     standard.check_standard_output(output, as_json)
-    known = [recoding, input, *([earlier] if earlier else [])]
+    tables = [table for table in (input, earlier) if table is not None]
+    known = [recoding, *(part for table in tables for part in list_files(table))]
     with standard.to_standard_output(output, input, out_format) as target:
         if target:
             check_writable(target, known)
+        if hold_back:
+            check_writable(hold_back, [*known, *([target] if target else [])])
         saved = SavedRecoding.load(recoding)
         table = read_table(input, saved.recipe.reading, left_out=saved.recipe.left_out)
         applied = saved.apply(
@@ -82,11 +98,17 @@ def apply(
             # None leaves it to the recipe: the flag can only make it stricter.
             strict=strict or None,
             accept=a.reasons_of(accept),
-            row_order=row_order,  # type: ignore[arg-type]
+            row_order=cast(RowOrder | None, row_order),
+            hold_back=hold_back is not None,
         )
+        if hold_back:  # before the release: nobody loses a row if that cannot be written
+            applied.write_held_back(hold_back)
         if target:
             applied.write(target)
         if as_json:
-            typer.echo(json.dumps({**applied.to_dict(), "output": str(output) if output else None}))
+            files = {"output": output, "held_back": hold_back}
+            told = {name: None if path is None else str(path) for name, path in files.items()}
+            typer.echo(json.dumps({**applied.to_dict(), **told}))
         elif not quiet:
-            show_applied(make_console(stderr=output == standard.DASH), str(input), applied, output)
+            console = make_console(stderr=output == standard.DASH)
+            show_applied(console, str(input), applied, output, hold_back)

@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from shoal.assessment.attacks import attack_held_out
-from shoal.assessment.attacks.simulation import attack_tables
+from shoal.assessment.attacks import Attacks, attack_held_out
+from shoal.assessment.attacks.held_out_tables import attack_held_out_tables
+from shoal.assessment.attacks.simulation import attack_joined_tables, attack_tables
 from shoal.assessment.attacks.terminal import show_attacks
 from shoal.cli import arguments as a
 from shoal.cli import options as o
@@ -20,9 +21,11 @@ from shoal.cli.standard import from_standard_input
 from shoal.engines.api import known_columns
 from shoal.engines.memory import NO_SETS
 from shoal.engines.prepare import known_to_all
+from shoal.engines.released_tables import read_released_tables
 from shoal.errors import RecipeError
 from shoal.recipes.recipe import Recipe
-from shoal.table import Column, Table, read_table
+from shoal.support.progress import Progress
+from shoal.table import Column, ReadOptions, Table, read_table
 
 _ATTACK = "The attack"
 
@@ -93,6 +96,7 @@ def attack(
             "attacked by rows that are known of them. The release need not have it.",
         ),
     ] = None,
+    events: o.Events = None,
     roles: o.Roles = None,
     recipe: Annotated[
         Path | None,
@@ -107,6 +111,8 @@ def attack(
     encoding: o.Encoding = None,
     no_header: o.NoHeader = False,
     na: o.Na = None,
+    sheet: o.Sheet = None,
+    decimal: o.DecimalSign = ".",
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
@@ -126,9 +132,24 @@ def attack(
         raise RecipeError(NO_SETS)
     if known is not None:
         no_header, na = no_header or not known.reading.header, [*known.reading.na, *(na or ())]
-    options = a.reading_options(delimiter, encoding, no_header, na)
+        decimal = known.reading.decimal
+    options = a.reading_options(delimiter, encoding, no_header, na, sheet, decimal=decimal)
+    tables = a.events_of(events) if known is None else known.events
     with progress(quiet) as on_progress:
         on_progress("read", 0.0)
+        if tables:
+            found = _attack_tables(
+                (release, original, control, holdout),
+                tables,
+                known,
+                (quasi, sensitive, roles, person),
+                (type, order, hierarchies),
+                options,
+                (attacks, seed),
+                on_progress,
+            )
+            _show(found, str(release or f"a release of {original}"), as_json, quiet)
+            return
         people = read_table(original, options)
         described = tuple(a.names_of(people, columns)) if columns else None
         # The check above makes sure that a recipe comes with --holdout; mypy cannot know that.
@@ -136,7 +157,7 @@ def attack(
             found = attack_held_out(known, people, holdout, attacks, seed, on_progress, described)
         else:
             others = None if control is None else read_table(control, options)
-            released = read_table(release, options)
+            released = read_table(release, options.for_releases())
             by_role, told = _find_roles_and_columns(
                 people, known, (quasi, sensitive, roles, person), (type, order, hierarchies)
             )
@@ -144,10 +165,37 @@ def attack(
             found = attack_tables(
                 released, people, others, by_role, told, attacks, seed, on_progress, described, whose
             )
+    _show(found, str(release or f"a release of {original}"), as_json, quiet)
+
+
+def _show(found: Attacks, release: str, as_json: bool, quiet: bool) -> None:
     if as_json:
         typer.echo(json.dumps(found.to_dict()))
     elif not quiet:
-        show_attacks(make_console(), str(release or f"a release of {original}"), found)
+        show_attacks(make_console(), release, found)
+
+
+def _attack_tables(
+    paths: tuple[Path | None, Path | None, Path | None, float | None],
+    events: Mapping[str, str],
+    recipe: Recipe | None,
+    roles: tuple[list[str] | None, list[str] | None, str | None, str | None],
+    told: tuple[list[str] | None, list[str] | None, list[str] | None],
+    options: ReadOptions,
+    drawn: tuple[int, int],
+    on_progress: Progress,
+) -> Attacks:
+    """Attack people by their events in several tables."""
+    release, original, control, holdout = paths
+    people = read_released_tables(original, events, options)
+    if holdout is not None and recipe is not None:
+        return attack_held_out_tables(recipe, people, holdout, *drawn, on_progress)
+    named = None if recipe is None else recipe.input
+    released = read_released_tables(release, events, options.for_releases(), named)
+    others = None if control is None else read_released_tables(control, events, options, named)
+    by_role, known = _find_roles_and_columns(a.name_columns(people), recipe, roles, told)
+    person = roles[3] if recipe is None else recipe.person
+    return attack_joined_tables((released, people, others), by_role, known, *drawn, on_progress, person)
 
 
 def _check_options(

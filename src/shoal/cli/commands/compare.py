@@ -62,6 +62,8 @@ def compare(
     encoding: o.Encoding = None,
     no_header: o.NoHeader = False,
     na: o.Na = None,
+    sheet: o.Sheet = None,
+    decimal: o.DecimalSign = ".",
     missing: o.MissingName = "category",
     plot: Annotated[
         Path | None,
@@ -85,7 +87,7 @@ def compare(
     draft = Recipe(
         quasi=("?",),
         models=(KAnonymity(2), *map(parse_model, model or ())),
-        reading=a.reading_options(delimiter, encoding, no_header, na),
+        reading=a.reading_options(delimiter, encoding, no_header, na, sheet, decimal=decimal),
         missing=missing,  # type: ignore[arg-type]
         orders=a.orders_of(order),
         hierarchies=tuple(hierarchies or ()),

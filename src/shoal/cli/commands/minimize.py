@@ -50,6 +50,15 @@ def minimize(
             help="How sure it must be that unseen rows keep the target, below 1.",
         ),
     ] = 0.95,
+    scoring: Annotated[
+        str | None,
+        option(
+            "--scoring",
+            panel=learning.LEARNING,
+            metavar="NAME",
+            help="Another measure of agreement: a score of predictions, as f1_macro.",
+        ),
+    ] = None,
     seed: o.Seed = 0,
     output: Annotated[
         Path | None,
@@ -59,6 +68,8 @@ def minimize(
     encoding: o.Encoding = None,
     no_header: o.NoHeader = False,
     na: o.Na = None,
+    sheet: o.Sheet = None,
+    decimal: o.DecimalSign = ".",
     report: learning.HtmlReport = None,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
@@ -76,7 +87,7 @@ def minimize(
     a.check_page(report)
     if output:
         check_writable(output, [input])
-    table = read_table(input, a.reading_options(delimiter, encoding, no_header, na))
+    table = read_table(input, a.reading_options(delimiter, encoding, no_header, na, sheet, decimal=decimal))
     frame, labels, _ = learning.select_features(table, target, None, None, identifier, type, na)
     known = learning.find_labelled_rows(labels, target, quiet)
     with progress(quiet) as on_progress:
@@ -86,6 +97,7 @@ def minimize(
             trained,
             target_score,
             confidence=confidence,
+            scoring=scoring,
             keep=list(a.names_of(table, keep or ())),
             hierarchies=a.trees_of(table, hierarchies),
             random_state=seed,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from shoal.assessment.risks import THRESHOLDS, RiskQuestion, analyze_risk
+from shoal.assessment.risks.analysis import analyze_tables
 from shoal.assessment.risks.attackers import check_thresholds
 from shoal.assessment.risks.terminal import show_risk
 from shoal.cli import arguments as a
@@ -13,6 +14,7 @@ from shoal.cli import options as o
 from shoal.cli.options import option
 from shoal.cli.screen import make_console, print_if_json, progress
 from shoal.engines.api import known_columns
+from shoal.engines.released_tables import read_released_tables
 from shoal.privacy.known_rows import SMALL
 from shoal.table import check_writable, read_table
 from shoal.table.native import leave_everything_out
@@ -23,6 +25,7 @@ _FIGURES = "What is counted"
 
 def risk(
     input: o.TableFile,
+    events: o.Events = None,
     quasi: o.Quasi = None,
     sensitive: o.Sensitive = None,
     identifier: o.Identifier = None,
@@ -65,6 +68,15 @@ def risk(
             help="Look at sets of up to N columns: 4 if not said, 1 for single columns only.",
         ),
     ] = None,
+    suda: Annotated[
+        int | None,
+        option(
+            "--suda",
+            panel=_FIGURES,
+            metavar="N",
+            help="Find special uniques (SUDA2): rows that up to N quasi-identifiers single out.",
+        ),
+    ] = None,
     k: Annotated[
         int,
         option(
@@ -98,6 +110,17 @@ def risk(
     encoding: o.Encoding = None,
     no_header: o.NoHeader = False,
     na: o.Na = None,
+    sheet: o.Sheet = None,
+    decimal: o.DecimalSign = ".",
+    details: Annotated[
+        bool,
+        option(
+            "--details",
+            panel=o.SHOWN,
+            metavar="",
+            help="Show all that was measured: every privacy model, more sets of columns, sources.",
+        ),
+    ] = False,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
@@ -120,11 +143,15 @@ def risk(
         person=person,
         k=k,
         group=group,
+        suda=suda,
     )  # refused before reading
-    reading = a.reading_options(delimiter, encoding, no_header, na)
+    reading = a.reading_options(delimiter, encoding, no_header, na, sheet, decimal=decimal)
     with progress(quiet) as on_progress:
         on_progress("read", 0.0)
-        table = read_table(input, reading, left_out=leave_everything_out)
+        tables = read_released_tables(input, a.events_of(events), reading) if events else {}
+        table = (
+            a.name_columns(tables) if tables else read_table(input, reading, left_out=leave_everything_out)
+        )
         role = a.roles_of(
             table, roles, quasi, sensitive, identifier, None, needed=False, person=person, group=group
         )
@@ -147,10 +174,15 @@ def risk(
             k,
             seed,
             group,
+            suda,
         )
-        found = analyze_risk(table, question, reading, on_progress)
+        found = (
+            analyze_tables(tables, question, reading, on_progress)
+            if tables
+            else analyze_risk(table, question, reading, on_progress)
+        )
         if output:
             on_progress("write", 0.0)
             found.write(output)
     if print_if_json(found.to_dict, as_json, quiet):
-        show_risk(make_console(), str(input), found)
+        show_risk(make_console(), str(input), found, details)

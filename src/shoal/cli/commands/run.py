@@ -13,7 +13,7 @@ from shoal.cli import options as o
 from shoal.cli import standard
 from shoal.cli.options import option
 from shoal.cli.process import cancel_cluster
-from shoal.cli.screen import exit_by_verdict, print_report, progress
+from shoal.cli.screen import exit_by_verdict, name_source, print_report, progress
 from shoal.engines.api import run as run_recipe
 from shoal.engines.inputs import list_inputs
 from shoal.errors import RecipeError
@@ -23,7 +23,11 @@ from shoal.table import check_writable, read_table
 
 def run(
     recipe: Annotated[
-        Path, typer.Argument(metavar="RECIPE", help="A recipe file (TOML), as --recipe-out writes it.")
+        Path,
+        typer.Argument(
+            metavar="RECIPE",
+            help="A recipe file (TOML), as --recipe-out writes it, or a project (.shoal).",
+        ),
     ],
     input: Annotated[
         Path | None,
@@ -100,13 +104,13 @@ def run(
         if master:
             settings = replace(settings, master=master)
         on_cluster = settings.engine == "spark"
-        if settings.output is not None and not on_cluster:
+        if settings.output is not None and not on_cluster and not settings.events:
             check_writable(settings.output, [recipe])
         a.check_excerpt(excerpt, report, settings)
         a.check_page(
             report, [recipe, *list_inputs(settings), *([Path(settings.output)] if settings.output else [])]
         )
-        a.check_drawable(report, settings.memory, on_cluster)
+        a.check_drawable(report, settings.memory, on_cluster, settings.events)
         with progress(quiet) as on_progress, cancel_cluster(on_cluster):
             drawn = report and not settings.uses_safepub
             # A page needs all rows in memory; otherwise the run itself decides how they are read.
@@ -118,5 +122,7 @@ def run(
             release.report.to_html(report, excerpt)
         told = replace(release.report, output=str(output)) if output else release.report
         every, stderr = settings.all_solutions, output == standard.DASH
-        print_report(told, as_json, quiet, release.solutions, every=every, stderr=stderr)
+        print_report(
+            told, as_json, quiet, release.solutions, every=every, stderr=stderr, source=name_source(settings)
+        )
         exit_by_verdict(told)

@@ -18,7 +18,9 @@ _PAGE = "The page"
 def studio(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar="[FILE]", help="A table to begin with; another can be opened in the page."),
+        typer.Argument(
+            metavar="[FILE]", help="A table or project to begin with; another can be opened in the page."
+        ),
     ] = None,
     port: Annotated[
         int | None,

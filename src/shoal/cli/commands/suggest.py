@@ -32,6 +32,8 @@ def suggest(
     encoding: o.Encoding = None,
     no_header: o.NoHeader = False,
     na: o.Na = None,
+    sheet: o.Sheet = None,
+    decimal: o.DecimalSign = ".",
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
@@ -45,7 +47,7 @@ def suggest(
     """
     if output:
         check_writable(output, [input])
-    reading = a.reading_options(delimiter, encoding, no_header, na)
+    reading = a.reading_options(delimiter, encoding, no_header, na, sheet, decimal=decimal)
     with progress(quiet) as on_progress:
         on_progress("read", 0.0)
         found = suggest_for_table(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -15,12 +16,13 @@ from shoal.cli.options import option
 from shoal.cli.screen import make_console
 from shoal.engines.api import build_goal, choose_release_reading
 from shoal.engines.api import verify as verify_release
+from shoal.engines.released_tables import read_released_tables
 from shoal.errors import RecipeError
 from shoal.recipes.recipe import Recipe
 from shoal.report.audit import Audit
 from shoal.report.terminal import show_checks, show_verification
 from shoal.table import read_table
-from shoal.verification.verifier import may_release_nothing
+from shoal.verification.verifier import Verification, may_release_nothing
 
 
 def verify(
@@ -31,6 +33,7 @@ def verify(
     knows: o.Knows = None,
     group: o.Group = None,
     set: o.Sets = None,
+    events: o.Events = None,
     roles: o.Roles = None,
     recipe: Annotated[
         Path | None,
@@ -65,6 +68,7 @@ def verify(
     encoding: o.Encoding = None,
     no_header: o.NoHeader = False,
     na: o.Na = None,
+    sheet: o.Sheet = None,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
@@ -84,17 +88,29 @@ def verify(
     known = None if recipe is None else Recipe.from_toml(recipe)
     if audit is not None:
         known = audit.recipe
-    if known is not None and (quasi or sensitive or person or knows or group or set or roles):
+    if known is not None and (quasi or sensitive or person or knows or group or set or events or roles):
         given = "--recipe" if audit is None else "--report"
         raise RecipeError(
             f"give roles by {given} or by --quasi, --sensitive, --person, --knows, --set and --roles, "
             "not both"
         )
-    options = a.reading_options(delimiter, encoding, no_header, na)
+    options = a.reading_options(delimiter, encoding, no_header, na, sheet)
     judge = partial(
         verify_release, models=models, fold=a.folded_of(fold), accept=a.reasons_of(accept), options=options
     )
-    if known is not None:
+    tables = a.events_of(events) if known is None else known.events
+    if tables and report is not None:
+        raise RecipeError("there are no pages about several tables: give --recipe, or the roles")
+    table = None
+    if tables:
+        found = (
+            judge(release, recipe=known)
+            if known is not None
+            else _verify_tables(
+                judge, release, tables, (quasi, sensitive, roles, person, knows), (type, order, hierarchies)
+            )
+        )
+    elif known is not None:
         reading, asked = choose_release_reading(known, options), (*known.models, *models)
         table = read_table(release, reading, may_be_empty=may_release_nothing(asked))
         found = judge(table, recipe=known)
@@ -115,7 +131,7 @@ def verify(
             types=a.types_of(table, None, type),
             orders=a.orders_of(order),
         )
-    checks = [] if audit is None else list(audit.check_release(release, table, found))
+    checks = [] if audit is None or table is None else list(audit.check_release(release, table, found))
     same = all(check.is_same for check in checks)
     if as_json:
         plain = {"report": {"same": same, "checks": [check.to_dict() for check in checks]}} if audit else {}
@@ -125,3 +141,29 @@ def verify(
         show_checks(make_console(), str(report), checks)
     severe = strict and any(finding.is_open for finding in found.findings)
     raise typer.Exit(0 if found.holds and same and not severe else 3)
+
+
+def _verify_tables(
+    judge: Callable[..., Verification],
+    release: Path,
+    events: Mapping[str, str],
+    roles: tuple[list[str] | None, list[str] | None, str | None, str | None, str | None],
+    told: tuple[list[str] | None, list[str] | None, list[str] | None],
+) -> Verification:
+    """Check the folder of a release of several tables, or the table of people and event tables."""
+    quasi, sensitive, by_position, person, knows = roles
+    type, order, hierarchies = told
+    tables = read_released_tables(release, events, judge.keywords["options"])  # type: ignore[attr-defined]
+    every = a.name_columns(tables)
+    role = a.roles_of(every, by_position, quasi, sensitive, None, None)
+    return judge(
+        tables.pop(""),
+        events=tables,
+        quasi=role["quasi"],
+        sensitive=role["sensitive"],
+        person=person,
+        knows=knows,
+        hierarchies=a.trees_of(every, hierarchies),
+        types=a.types_of(every, None, type),
+        orders=a.orders_of(order),
+    )

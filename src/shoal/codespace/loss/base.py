@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.codespace.domain import Domain
 from shoal.codespace.recoding import ColumnCells, Recoding
 from shoal.support.arithmetic import weighted_sum
 
@@ -35,6 +37,10 @@ class Loss(Protocol):
     def measure(self, recoding: Recoding, weights: Floats) -> Measured:
         """The loss of a release."""
         ...
+
+    def list_uncounted(self, domains: Sequence[Domain]) -> list[str]:
+        """Names of the quasi-identifiers that it does not look at: nothing is lost if they are suppressed."""
+        return []
 
 
 def row_sum(recoding: Recoding, cells: ColumnCells, per_cell: Floats, suppressed: float) -> float:

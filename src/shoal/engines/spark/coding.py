@@ -24,12 +24,14 @@ from shoal.engines.prepare import (
     read_known_columns,
 )
 from shoal.engines.spark.people import add_people, count_ids, count_people
+from shoal.engines.spark.session import load_functions
 from shoal.engines.spark.source import PERSON, SparkSource, check_rows
 from shoal.engines.spark.workers import RowLayout
 from shoal.errors import InputError
 from shoal.privacy.people import count_needed_people
 from shoal.recipes.defaults import choose_category_order
 from shoal.recipes.recipe import Recipe
+from shoal.recipes.schema import choose_cell_types
 from shoal.table.formats import import_optional
 
 _INTEGER = (1 << 31) - 1  # what Spark takes for a limit
@@ -40,7 +42,7 @@ def group_by_columns(frame: Any, names: Sequence[str], most: int, *aggregates: A
 
     Little more than ``most`` groups per column come to the driver, even if there are more.
     """
-    from pyspark.sql import functions as f  # noqa: PLC0415
+    f = load_functions()
 
     grouped = frame.groupingSets([[name] for name in names], *names)
     counted = grouped.agg(f.grouping_id().alias("of"), *aggregates)
@@ -61,7 +63,7 @@ def read_dictionaries(
     source: SparkSource, names: Sequence[str], in_order: bool, most: int
 ) -> dict[str, DistinctValues]:
     """The distinct values of some columns; in the order of the rows, if that is asked for."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
+    f = load_functions()
 
     frame = source.frame.select(*(source.column_name(name) for name in names))
     aggregates = [f.count(f.lit(1)).alias("n")]
@@ -107,7 +109,7 @@ class CodedFrame(PreparedTable):
     frame: Any
     """Spark frame: the columns of the source, packed codes and codes of sensitive values."""
     native: tuple[pl.DataType, ...]
-    """Types of the quasi-identifiers."""
+    """Types that the quasi-identifiers are released in."""
     counted: Any = None
     """Spark frame: the distinct rows of codes, and how many there are of each."""
     distinct: int = 0
@@ -148,12 +150,13 @@ class CodedFrame(PreparedTable):
             layout=layout,
             frame=frame,
             counts_people=counts_people,
-            native=tuple(values[name].series.dtype for name in recipe.quasi),
+            everybody=people.people if people is not None and counts_people else None,
+            native=choose_cell_types(recipe, (values[name].series.dtype for name in recipe.quasi)),
         )
 
     def count_rows(self) -> Any:
         """Spark frame of the distinct rows of codes, and how many there are of each."""
-        from pyspark.sql import functions as f  # noqa: PLC0415
+        f = load_functions()
 
         columns = [*self.layout.words, *self.layout.values]
         if not self.counts_people:
@@ -171,7 +174,7 @@ class CodedFrame(PreparedTable):
         person = found[PERSON].rank("dense").to_numpy().astype(np.int64) - 1 if self.counts_people else None
         problem = replace(self.problem, rows=rows, person=person)
         if self.counts_people:
-            check_reach(problem)
+            check_reach(problem.models, problem.table_counts)
         return replace(self, problem=problem, encoded=encoded, is_on_driver=True, person=person)
 
 
@@ -205,7 +208,7 @@ def _add_codes(
     layout: RowLayout,
 ) -> Any:
     """The rows of the source, with their packed codes and the codes of their sensitive values."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
+    f = load_functions()
 
     frame = source.frame
     for j, (name, of_value) in enumerate(codes.items()):
@@ -225,7 +228,7 @@ def join_codes(
     frame: Any, column: str, spark: Any, raw: Any, code: NDArray[np.integer], name: str, how: str = "inner"
 ) -> Any:
     """A frame with the codes of one of its columns, by a dictionary that goes to every executor."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
+    f = load_functions()
 
     pyarrow = import_optional("pyarrow", "shoal[spark]")
     columns = {"raw": raw, name: pyarrow.array(code.astype(np.int32))}

@@ -23,7 +23,7 @@ from shoal.engines.spark.coding import CodedFrame
 from shoal.engines.spark.output import check_output, commit_folder, make_uri
 from shoal.engines.spark.people import describe_rows, sum_rows
 from shoal.engines.spark.search import LevelProposal, broadcast_small, label_by_class, search_by_levels
-from shoal.engines.spark.session import explain_errors, find_session, open_session
+from shoal.engines.spark.session import explain_errors, find_session, load_functions, open_session
 from shoal.engines.spark.source import PERSON, SparkSource, read_path, wrap_frame
 from shoal.engines.spark.verifier import CountedVerification, verify_release
 from shoal.engines.spark.witness import SparkWitness
@@ -41,7 +41,7 @@ _Check = Callable[[Any], CountedVerification]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SparkRelease(Release):
+class SparkRelease(Release[Any]):
     """A verified release of a Spark frame, which is one itself."""
 
     check: _Check | None = field(default=None, repr=False)
@@ -310,7 +310,7 @@ def _describe_people(recipe: Recipe, coded: CodedFrame, joined: Any) -> tuple[st
 
 def _add_released_people(recipe: Recipe, recoded: RecodedSparkFrame, released: SparkSource) -> SparkSource:
     """Released rows with whose each is, where people are counted; made anew, since the release has no ids."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
+    f = load_functions()
 
     if not recoded.coded.counts_people:
         return released
@@ -329,7 +329,7 @@ def _place_columns(recipe: Recipe, source: SparkSource) -> dict[str, str]:
 
 def _select_released(recipe: Recipe, source: SparkSource, coded: CodedFrame, joined: Any) -> Any:
     """The rows as they are released."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
+    f = load_functions()
 
     place = _place_columns(recipe, source)
     if not _keeps_order(recipe, coded):

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.algorithms.sampled_cuts import SHARE, whole_nodes
+from shoal.engines.spark.session import load_functions
 from shoal.engines.spark.workers import (
     TUPLES,
     VALUE,
@@ -289,7 +290,7 @@ class LevelwisePartition:
 
     def build_cells(self, flat: tuple[bool, ...]) -> Any:
         """Spark frame of weighted rows with the cells of their classes, as `workers.Finish` says."""
-        from pyspark.sql import functions as f  # noqa: PLC0415
+        f = load_functions()
 
         tree, schema = self._build_tree(), cell_schema(self.layout)
         where = LeafFinder(self.layout, tree)

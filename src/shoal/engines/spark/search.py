@@ -17,6 +17,7 @@ from shoal.codespace.loss import LOSSES
 from shoal.codespace.recoding import ColumnCells, Proposal, Recoding
 from shoal.engines.spark.coding import CodedFrame, couple_counts, group_by_columns
 from shoal.engines.spark.levels import LevelTrace, LevelwisePartition
+from shoal.engines.spark.session import load_functions
 from shoal.engines.spark.workers import CutSettings, cell_columns, pack_kernels
 from shoal.errors import RecipeError
 from shoal.privacy import model_text
@@ -74,7 +75,7 @@ def label_by_class(recipe: Recipe, coded: CodedFrame, recoding: Recoding, spark:
 
 def broadcast_small(frame: Any, rows: int) -> Any:
     """A frame of so many rows, to go to every executor if they are few."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
+    f = load_functions()
 
     return f.broadcast(frame) if rows <= SMALL else frame
 
@@ -91,7 +92,7 @@ def search_by_levels(
     recipe: Recipe, coded: CodedFrame, spark: Any, hold: Hold, on_progress: Progress
 ) -> LevelProposal:
     """The top of the tree by the driver, the rest by executors."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
+    f = load_functions()
 
     problem, words = coded.problem, coded.layout.words
     _check_distributable(recipe, coded.distinct)
@@ -163,7 +164,7 @@ def _check_distributable(recipe: Recipe, different: int) -> None:
 
 def _find_cells(cells: Any, names: Sequence[str], domains: Sequence[Domain]) -> list[_Found]:
     """The distinct cells of every column."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
+    f = load_functions()
 
     tables = group_by_columns(cells, names, _CELLS, f.sum("n").alias("n"))
     found = []

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.engines.spark.coding import join_codes
+from shoal.engines.spark.session import load_functions
 from shoal.engines.spark.source import PERSON, SparkSource
 from shoal.engines.spark.witness import render_cell
 from shoal.engines.spark.workers import as_arrow
@@ -84,7 +85,7 @@ def _build_keys(released: SparkSource, quasi: Sequence[str]) -> list[Any]:
 
 def _count_class_sizes(released: SparkSource, quasi: Sequence[str]) -> NDArray[np.int64]:
     """The sizes of all classes."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
+    f = load_functions()
 
     classes = released.frame.groupBy(*_build_keys(released, quasi)).agg(f.count(f.lit(1)).alias("size"))
     return _repeat_sizes(
@@ -96,7 +97,7 @@ def _count_class_people(
     released: SparkSource, quasi: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many people all classes have, and how many rows."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
+    f = load_functions()
 
     keys = [f"q{j}" for j in range(len(quasi))]
     units = released.frame.groupBy(*_build_keys(released, quasi), PERSON).agg(f.count(f.lit(1)).alias("n"))
@@ -120,7 +121,7 @@ def _verify_column(
     column: Column,
 ) -> tuple[NDArray[np.int64], dict[int, Verdict]]:
     """The sizes of all classes, and what becomes of models about one sensitive column."""
-    from pyspark.sql import functions as f  # noqa: PLC0415
+    f = load_functions()
 
     place = released.column_name(name)
     known = released.frame.groupBy(place).agg(f.count(f.lit(1)).alias("n")).toArrow()

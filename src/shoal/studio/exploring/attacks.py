@@ -52,6 +52,12 @@ def draw_attacks(page: Page, run: Run) -> None:
         "often it finds their row, learns their secret, or tells that they are in the release.",
         id="attacks",
     ):
+        if run.recipe.sets:
+            theme.note(
+                "Attacks do not look at the values of cells that have several, so that they would find too "
+                "little. What somebody finds who knows some of them was counted when the release was checked."
+            )
+            return
         section = ui.refreshable(lambda: _draw_section(page, run, section))
         section()
 

@@ -6,18 +6,18 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shoal.privacy import MODELS
 from shoal.report import svg
 from shoal.studio import theme
 from shoal.studio.page import Page
 from shoal.studio.running import Run
-from shoal.support.parameters import describe_parameters, name_of
+from shoal.studio.words import summarize_models
 from shoal.support.sweep import find_pareto_front
 
 
 def draw_frontier(page: Page, shown: Run, open_run: Callable[[Run], None]) -> None:
     """Draw the runs that are done; choosing one opens it."""
-    done = [run for run in page.workspace.runs if run.state == "done"]
+    # Runs of several tables have no risk that could be compared.
+    done = [run for run in page.workspace.runs if run.state == "done" and not run.recipe.events]
     with theme.card(
         "Loss against risk",
         "Every point is a run: further down keeps more detail, further left is safer. Choose one to open it.",
@@ -53,31 +53,29 @@ def _draw_chart(done: list[Run], shown: Run, open_run: Callable[[Run], None]) ->
                     _draw_point(run, at, run is shown, open_run)
         with theme.box("frontier-list", "ul"):
             for run in done:
-                _draw_list_item(run, run is shown)
+                _draw_list_item(run, run is shown, open_run)
     theme.text("The dashed line joins the runs that no other run beats in both.", "soft small")
 
 
-def _draw_list_item(run: Run, here: bool) -> None:
+def _draw_list_item(run: Run, here: bool, open_run: Callable[[Run], None]) -> None:
     risk, lost = get_risk_and_loss(run)
-    with theme.box("here" if here else "", "li"):
+    kind = f"run-choice {'here' if here else ''}"
+    with theme.box("", "li"), theme.box(kind, "button", aria_pressed=str(here).lower()) as made:
         theme.text(str(run.number), "number", "span")
-        with theme.box(""):
-            theme.text(_describe_goal(run), "small strong")
-            theme.text(f"{theme.format_percent(lost)} lost, risk {theme.format_percent(risk)}", "small soft")
-
-
-def _describe_goal(run: Run) -> str:
-    """What was asked for, in a few signs: the first parameter of every model."""
-    found = [next(iter(describe_parameters(model).items()), None) for model in run.recipe.models]
-    names = [name_of(MODELS, model) for model in run.recipe.models]
-    pairs = zip(names, found, strict=True)
-    return ", ".join(name if each is None else f"{each[0]} = {each[1]}" for name, each in pairs)
+        with theme.box("", "span"):
+            goal = summarize_models(run.recipe)
+            theme.text(f"{run.name}: {goal}" if run.name else goal, "small strong", "span")
+            told = f"{theme.format_percent(lost)} lost, risk {theme.format_percent(risk)}"
+            theme.text(told, "small soft", "span")
+    # By this key the focus is found again after a redraw.
+    made.props["data-key"] = f"run {run.number}"
+    made.on("click", lambda: open_run(run))
 
 
 def _draw_point(run: Run, at: tuple[float, float], here: bool, open_run: Callable[[Run], None]) -> None:
     risk, lost = get_risk_and_loss(run)
     told = (
-        f"Run {run.number}: {_describe_goal(run)}; risk {theme.format_percent(risk)}, "
+        f"{run.title}: {summarize_models(run.recipe)}; risk {theme.format_percent(risk)}, "
         f"{theme.format_percent(lost)} of detail lost"
     )
     made = theme.text(

@@ -14,7 +14,7 @@ from shoal.studio.running import Run
 
 _SIDES: dict[Side, str] = {"both": "Before → after", "after": "After", "before": "Before"}
 _STEPS = (0.05, 0.3, 0.6, 1.0)  # shares of loss in the legend
-_ROLES = {"quasi": "made coarser", "sensitive": "sensitive", "plain": "as it was"}
+_ROLES = {"quasi": "made coarser", "sets": "items grouped", "sensitive": "sensitive", "plain": "as it was"}
 
 
 def draw_rows(page: Page, run: Run) -> None:
@@ -84,7 +84,8 @@ def _build_heads(run: Run, names: tuple[str, ...]) -> list[dict[str, Any]]:
     """The heads of the columns: what was done with each, and what it lost."""
     heads: list[dict[str, Any]] = [{"name": "alike", "type": "rows in the group"}]
     for name in names:
-        role = next((role for role in ("quasi", "sensitive") if name in getattr(run.recipe, role)), "plain")
+        roles = ("quasi", "sensitive", "sets")
+        role = next((role for role in roles if name in getattr(run.recipe, role)), "plain")
         lost = run.report["columns"].get(name)
         told = _ROLES[role] if lost is None else f"{theme.format_percent(lost['ncp'])} lost"
         heads.append({"name": name, "type": told, "role": role})

@@ -62,7 +62,7 @@ def draw_groups(run: Run) -> None:
     """How many rows look the same."""
     found = run.figures["explore"]
     with theme.card(
-        "Groups of rows that look the same",
+        "Groups of rows that look the same (equivalence classes)",
         "The larger the group, the harder it is to tell whose row is whose.",
         id="groups",
     ):

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import get_args
 
 from nicegui import events, ui
 
+from shoal.assessment.risks.suggestion import EQUIVALENT
+from shoal.errors import InputError, ShoalError
+from shoal.recipes.event_tables import split_column
+from shoal.report.prose import capitalize_sentence
 from shoal.studio import hierarchies, theme
 from shoal.studio.page import Page
-from shoal.studio.state import StudioWorkspace
-from shoal.studio.steps.open_table import count_columns
+from shoal.studio.problems import find_type_problem
+from shoal.studio.state import GROUPED, StudioWorkspace
+from shoal.studio.steps.open_table import count_columns, draw_recipe_note, open_file
+from shoal.studio.uploader import draw_uploader
 from shoal.table import ColumnType, to_strings
+from shoal.table.formats import list_suffixes
+from shoal.table.sets import check_separator, split_sets
 
 ROLES = {
     "quasi": "Recognisable",
+    "set": "Several values",
     "sensitive": "Sensitive",
     "identifier": "Names a person",
     "person": "Says whose row it is",
@@ -22,6 +34,7 @@ ROLES = {
 }
 _MEANING = {
     "quasi": "somebody may know it of a person: it is made coarser",
+    "set": "cells have several values, as A|B, of which somebody may know some: rare ones are grouped",
     "sensitive": "nobody should learn it of a person: it stays, but mixed",
     "identifier": "points at one person: it is left out",
     "person": "people have several rows: they are counted by it; it is left out, or a pseudonym",
@@ -36,6 +49,12 @@ _TYPES = {
     "ordered": "ordered text",
     "boolean": "yes or no",
 }
+_FURTHER = (
+    "Visits, laboratory tests or prescriptions, in files of their own. In the table above everybody then has "
+    "one row."
+)
+_EVENT_ROLES = {role: words for role, words in ROLES.items() if role not in ("set", "person")}
+_EXAMPLES = 5  # items of sets that are shown
 _LISTED = 60  # values that are offered to be put in order
 _TELLING = 0.01  # a share of rows that is worth a warning
 
@@ -50,22 +69,94 @@ def draw_step(page: Page) -> None:
     if not workspace.proposals:
         _start_suggesting(workspace)
         return
+    draw_recipe_note(workspace)
+    _draw_notices(page)
     _draw_legend()
-    with theme.card():
-        for name in workspace.choices:
-            _draw_column(page, name)
+    _draw_columns(page, "")
+    for table in workspace.events:
+        _draw_columns(page, table)
     foot = ui.refreshable(lambda: _draw_footer(page))
     foot()
     # Only the foot depends on all columns. The lines stay, and with them the cursor.
     page.on_change = page.on_counted = foot.refresh
 
 
+def _draw_columns(page: Page, table: str) -> None:
+    """The columns of the table of people, or of a further one; not those that only join them."""
+    workspace = page.workspace
+    names = [
+        name
+        for name in workspace.choices
+        if split_column(workspace.events, name)[0] == table and not workspace.is_join(name)
+    ]
+    if not table:
+        with theme.card():
+            for name in names:
+                _draw_column(page, name)
+        return
+    found = workspace.events[table]
+
+    def remove_table() -> None:
+        workspace.remove_events(table)
+        page.mark_changed()
+
+    with theme.card(f"Also: {found.file}", f"{found.table.rows:,} rows about the same people."):
+        for name in names:
+            _draw_column(page, name)
+        made = theme.button("Leave this table out", remove_table, "flat", icon="close")
+        made.props["aria-label"] = f"Leave {found.file} out"
+
+
+def _draw_event_upload(page: Page) -> None:
+    """A place for further tables about the same people."""
+    workspace = page.workspace
+    person = next(iter(workspace.of_role("person")), None)
+
+    async def add_table(path: Path) -> None:
+        source = workspace.source
+        try:
+            made = await asyncio.to_thread(workspace.load_events, path)
+            if workspace.source is not source:
+                raise InputError("another table was opened meanwhile: bring the file again")
+        except ShoalError as error:
+            workspace.further.failure = f"{capitalize_sentence(str(error))}."
+            workspace.uploads.remove_file(path)
+        else:
+            workspace.add_events(made)
+        page.mark_changed()
+
+    with theme.card("Further tables about the same people", _FURTHER, id="further"):
+        for file in workspace.list_missing_events():
+            theme.note(f"{workspace.taken} names the table {file}: bring it along here.", "warn")
+        if person is None:
+            theme.text(
+                f"First mark the column that all tables have as {ROLES['person']}, above.", "soft small"
+            )
+            return
+        theme.text(
+            f"{person} says whose row it is. Every further table needs this column, too.", "small"
+        ).style("margin-bottom: 10px")
+        if workspace.further.failure:
+            theme.note(workspace.further.failure, "bad").style("margin-bottom: 10px")
+        made = draw_uploader(
+            workspace, add_table, "A table of events", ",".join(list_suffixes()), name=workspace.name_of_other
+        )
+        made.props("bordered")
+
+
 def _draw_footer(page: Page) -> None:
     workspace = page.workspace
+    _draw_event_upload(page)
     _draw_combined_risk(workspace)
-    ready = bool(workspace.of_role("quasi"))
-    if not ready:
-        theme.note("Mark at least one column as recognisable: what somebody could know of a person.", "warn")
+    for problem in list_type_problems(workspace):
+        theme.note(problem, "bad")
+    ready = bool(workspace.of_role("quasi")) and not list_type_problems(workspace)
+    if not workspace.of_role("quasi"):
+        theme.note(
+            "Mark at least one column as recognisable: what somebody could know of a person. Columns of "
+            "several values alone are for the command line.",
+            "warn",
+        )
     theme.draw_step_buttons("open", "Choose a goal", "goal", ready)
 
 
@@ -93,6 +184,27 @@ def _start_suggesting(workspace: StudioWorkspace) -> None:
     ui.timer(0.05, suggest_roles, once=True)
 
 
+def _draw_notices(page: Page) -> None:
+    """What is seen in the table as a whole: texts that may mean missing, columns that say the same."""
+    workspace = page.workspace
+    source = workspace.source
+    assert source is not None
+    if workspace.markers:
+        texts = sorted({text for found in workspace.markers.values() for text in found})
+
+        async def read_as_missing() -> None:
+            reading = replace(source.reading, na=tuple(dict.fromkeys((*source.reading.na, *texts))))
+            await open_file(page, source.path, reading, source.sample)
+
+        told = " and ".join(f"'{text}'" for text in texts)
+        with theme.box("note warn", role="note", data_notice="missing"):
+            ui.icon("help").props("aria-hidden=true")
+            theme.text(f"{told} in {', '.join(workspace.markers)} looks like a missing value.")
+            theme.button("It means missing", read_as_missing, "outline")
+    for first, second in workspace.equivalent:
+        theme.note(f"{first} and {second} {EQUIVALENT}. Mark the other as Names a person to leave it out.")
+
+
 def _draw_legend() -> None:
     with theme.box("rowed").style("margin-bottom: 16px; gap: 8px 22px"):
         for role, name in ROLES.items():
@@ -105,15 +217,21 @@ def _draw_column(page: Page, name: str) -> None:
     workspace = page.workspace
     choice, profile = workspace.choices[name], workspace.profiles[name]
     told = ui.refreshable(lambda: _draw_consequences(page, name))
-    with theme.box("column-line", data_column=name):
+    with theme.box(f"column-line role-{choice.role}", data_column=name) as line:
         with theme.box():
             theme.text(name, "column-name")
             theme.text(f"{profile.distinct_values:,} values", "soft small")
             if profile.missing:
                 theme.text(f"{profile.missing:,} missing", "soft small")
-        _draw_select(
-            f"Role of {name}", ROLES, choice.role, _make_choice_handler(page, name, "role", told.refresh)
-        )
+
+        def redraw_role() -> None:
+            role = workspace.choices[name].role
+            line.classes(replace=f"column-line role-{role}")  # in the colour of the legend
+            told.refresh()
+
+        change_role = _make_choice_handler(page, name, "role", redraw_role)
+        is_event = bool(split_column(workspace.events, name)[0])
+        _draw_select(f"Role of {name}", _EVENT_ROLES if is_event else ROLES, choice.role, change_role)
         # The empty key states no type: the recipe leaves it out, and it is inferred.
         types = {"": f"{_TYPES[profile.type]} (found)", **{t: _TYPES[t] for t in get_args(ColumnType)}}
         _draw_select(
@@ -134,18 +252,76 @@ def _draw_consequences(page: Page, name: str) -> None:
         theme.text(f"{yours}{proposal.why}")
         for warning in list_warnings(workspace, name):
             theme.text(warning, "warn strong")
+        if problem := workspace.type_problems.get(name):
+            theme.text(problem, "bad strong", role="alert")
         if choice.type == "ordered":
             _draw_order_input(page, name)
         if choice.role == "sensitive":
             _draw_fold_checkbox(page, name)
+        if choice.role == "set":
+            _draw_separator_input(page, name)
+        elif proposal.separator:
+            _draw_set_offer(page, name)
     with theme.box("tools"):
-        if choice.role in ("quasi", "sensitive"):
+        if choice.role in GROUPED:
             label = "Hierarchy ✓" if name in workspace.trees else "Hierarchy"
             made = theme.button(
                 label, lambda: hierarchies.open_dialog(page, name), "flat", icon="account_tree"
             )
             made.tooltip("Group the values as they should be released")
             made.props["aria-label"] = f"Hierarchy of {name}"
+
+
+def _draw_set_offer(page: Page, name: str) -> None:
+    """Offer to protect the values of a cell one by one."""
+    proposal = page.workspace.proposals[name]
+    theme.text(f"It looks like a column of sets: {proposal.items}.", "strong")
+
+    def take_offer() -> None:
+        page.workspace.change_choice(name, role="set", separator=proposal.separator)
+        page.mark_changed()
+
+    made = theme.button("Protect each value of a cell", take_offer, "outline", icon="join_inner")
+    made.props["aria-label"] = f"Protect each value of a cell of {name}"
+    made.props["data-key"] = f"Protect each value of a cell of {name}"
+
+
+def _draw_separator_input(page: Page, name: str) -> None:
+    """What separates the values of a cell, and what they are then."""
+    workspace = page.workspace
+    shown = ui.refreshable(lambda: _draw_items(workspace, name))
+
+    def set_separator(event: events.ValueChangeEventArguments[str | None]) -> None:
+        workspace.change_choice(name, separator=event.value or "")
+        shown.refresh()
+        page.mark_changed(redraw=False)
+
+    made = ui.input(
+        "Between two values", value=workspace.choices[name].separator, on_change=set_separator
+    ).props("outlined dense debounce=400")
+    made.props["aria-label"] = f"Between two values of {name}"
+    shown()
+
+
+def _draw_items(workspace: StudioWorkspace, name: str) -> None:
+    """The commonest values of the cells, so that a wrong separator is seen."""
+    separator = workspace.choices[name].separator
+    try:
+        check_separator(name, separator)
+    except ShoalError as error:
+        theme.text(capitalize_sentence(str(error)), "warn strong")
+        return
+    assert workspace.source is not None
+    items, row = split_sets(workspace.source.table.column(name), separator)
+    common = (
+        items.alias("item")
+        .value_counts(name="rows")
+        .sort(["rows", "item"], descending=[True, False], maintain_order=True)
+    )
+    told = ", ".join(common["item"].head(_EXAMPLES).to_list())
+    theme.text(f"{common.height:,} different values, {len(items):,} in all: {told}", "", "div")
+    if len(items) and len(items) == len(set(row.tolist())):
+        theme.text(f"No cell has '{separator}' in it, so that every cell is one value", "warn strong")
 
 
 def _draw_fold_checkbox(page: Page, name: str) -> None:
@@ -179,8 +355,9 @@ def _draw_order_input(page: Page, name: str) -> None:
 
 
 def _list_values(workspace: StudioWorkspace, name: str) -> list[str]:
-    assert workspace.source is not None
-    distinct = workspace.source.table.column(name).drop_nulls().unique(maintain_order=True).head(_LISTED)
+    distinct = (
+        workspace.select_values(name).column(name).drop_nulls().unique(maintain_order=True).head(_LISTED)
+    )
     return [str(value) for value in to_strings(distinct).sort()]
 
 
@@ -188,7 +365,7 @@ def _draw_select(
     label: str,
     options: dict[str, str],
     value: str,
-    choose: Callable[[events.ValueChangeEventArguments[str]], None],
+    choose: Callable[[events.ValueChangeEventArguments[str]], Awaitable[None]],
 ) -> None:
     made = ui.select(options, value=value, on_change=choose).props("outlined dense options-dense")
     theme.label_control(made, label)
@@ -198,27 +375,51 @@ def list_warnings(workspace: StudioWorkspace, name: str) -> Iterator[str]:
     """What is dangerous about the choice for a column."""
     choice, profile, proposal = workspace.choices[name], workspace.profiles[name], workspace.proposals[name]
     alone = profile.alone.uniqueness
-    if choice.role != "identifier" and alone >= _TELLING:
+    if choice.role not in ("identifier", "person", "set") and alone >= _TELLING:
         as_it_is = " and is released as it is" if choice.role in ("plain", "sensitive") else ""
-        yield f"{name} alone singles out {theme.format_percent(alone)} of the people{as_it_is}"
-    if proposal.role == "identifier" and choice.role != "identifier":
+        whom = "rows" if split_column(workspace.events, name)[0] else "people"
+        yield f"{name} alone singles out {theme.format_percent(alone)} of the {whom}{as_it_is}"
+    if proposal.role == "identifier" and choice.role not in ("identifier", "person"):
         yield "It looks like something that names a person"
 
 
 def _make_choice_handler(
     page: Page, name: str, what: str, draw: Callable[[], object]
-) -> Callable[[events.ValueChangeEventArguments[str]], None]:
-    def store_choice(event: events.ValueChangeEventArguments[str]) -> None:
+) -> Callable[[events.ValueChangeEventArguments[str]], Awaitable[None]]:
+    async def store_choice(event: events.ValueChangeEventArguments[str]) -> None:
         page.workspace.change_choice(name, **{what: event.value or None})
         draw()
         page.mark_changed(redraw=False)
+        if what == "type":
+            await _check_type(page, name)
+            draw()
+            page.on_change()
 
     return store_choice
 
 
+async def _check_type(page: Page, name: str) -> None:
+    """Whether the values of a column are of the type that was chosen."""
+    workspace = page.workspace
+    assert workspace.source is not None
+    column = workspace.build_column(name)
+    found = await asyncio.to_thread(find_type_problem, workspace.select_values(name), column)
+    if name in workspace.choices:  # another table may be open by now
+        workspace.type_problems[name] = found
+
+
+def list_type_problems(workspace: StudioWorkspace) -> list[str]:
+    """Types that do not fit, of columns for which the type matters."""
+    return [
+        problem
+        for name, problem in workspace.type_problems.items()
+        if problem and workspace.choices[name].role in ("quasi", "sensitive")
+    ]
+
+
 def _draw_combined_risk(workspace: StudioWorkspace) -> None:
-    """What the recognisable columns do together."""
-    quasi = workspace.of_role("quasi")
+    """What the recognisable columns do together; those of further tables are not counted here."""
+    quasi = workspace.list_own("quasi")
     if not quasi:
         return
     now = workspace.get_current_measures()
@@ -230,8 +431,9 @@ def _draw_combined_risk(workspace: StudioWorkspace) -> None:
         theme.note(now, "bad")
         return
     share = now.measures.uniqueness
+    of_whom = " of the table of people" if workspace.events else ""
     told = (
-        f"Together, the {len(quasi)} recognisable columns single out {theme.format_percent(share)} "
+        f"Together, the {len(quasi)} recognisable columns{of_whom} single out {theme.format_percent(share)} "
         "of the people"
     )
     theme.note(f"{told}. This is what the next steps repair.", "warn" if share >= _TELLING else "")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from shoal.report.prose import capitalize_sentence
 from shoal.studio import theme
 from shoal.studio.exploring import attacks, frontier, risks, rows, shapes
 from shoal.studio.findings import build_headline
 from shoal.studio.page import Page
 from shoal.studio.running import Run
-from shoal.studio.steps.run import describe_settings, released_tile
+from shoal.studio.steps.run import describe_settings, draw_stale_note, draw_tables, released_tile
 
 _SECTIONS = {
     "risk": "Risk",
@@ -23,7 +24,11 @@ def draw_step(page: Page) -> None:
     """Draw the step."""
     run = page.workspace.find_run()
     assert run is not None
-    theme.draw_heading(f"Explore run {run.number}", "What the release costs, and what it gives.")
+    theme.draw_heading(f"Explore {run.title.lower()}", "What the release costs, and what it gives.")
+    draw_stale_note(page, run)
+    if run.recipe.events:
+        _draw_several_tables(page, run)
+        return
     frontier.draw_frontier(page, run, lambda chosen: _open_run(page, chosen))
     _draw_summary(run)
     # Both compare with the original table, of which a run with safepub must not tell.
@@ -38,25 +43,55 @@ def draw_step(page: Page) -> None:
     theme.draw_step_buttons("run", "Take the release", "release", True)
 
 
+def _draw_several_tables(page: Page, run: Run) -> None:
+    """What is known of a release of several tables."""
+    report = run.report
+    with theme.card(f"{run.title} in short"):
+        _draw_short_figures(run)
+        draw_tables(run)
+        with theme.box("summaries"):
+            for note in report["notes"]:
+                theme.text(f"{capitalize_sentence(note)}.", "summary")
+        theme.text(f"Settings: {describe_settings(run.recipe)}.", "soft small")
+    with theme.card("What is lost, column by column"):
+        theme.draw_table(
+            ("column", "detail lost"),
+            [(name, theme.format_percent(each["ncp"])) for name, each in report["columns"].items()],
+            "columns",
+        )
+    theme.note(
+        "Rows before and after, pictures of risk and simulated attacks are not available for several tables "
+        "in the studio: on the command line, use shoal risk and shoal attack."
+    )
+    theme.draw_step_buttons("run", "Take the release", "release", True)
+
+
 def _open_run(page: Page, run: Run) -> None:
     page.workspace.shown = run.number
     page.mark_changed()
 
 
+def _draw_short_figures(run: Run) -> None:
+    """What the release gives away, if that is severe, and three figures."""
+    report = run.report
+    if (told := build_headline(run)).kind == "warn":
+        theme.note(f"{told.text}. Release says what to do about it.", "warn")
+    theme.draw_tiles(
+        [
+            (theme.format_percent(report["ncp"]), "of the detail lost"),
+            (f"{report['smallest_class']:,}", f"people in the smallest of {report['classes']:,} groups"),
+            released_tile(report),
+        ]
+    )
+
+
 def _draw_summary(run: Run) -> None:
     report = run.report
-    with theme.card(f"Run {run.number} in short"):
-        if (told := build_headline(run)).kind == "warn":
-            theme.note(f"{told.text}. Release says what to do about it.", "warn")
-        theme.draw_tiles(
-            [
-                (theme.format_percent(report["ncp"]), "of the detail lost"),
-                (f"{report['smallest_class']:,}", f"rows in the smallest of {report['classes']:,} groups"),
-                released_tile(report),
-            ]
-        )
-        for sentence in run.figures["explore"]["summary"]:
-            theme.text(sentence, "summary")
+    with theme.card(f"{run.title} in short"):
+        _draw_short_figures(run)
+        with theme.box("summaries"):
+            for sentence in run.figures["explore"]["summary"]:
+                theme.text(sentence, "summary")
         theme.text(f"Settings: {describe_settings(run.recipe)}.", "soft small")
         with theme.box("sections", "nav", aria_label="Sections of this page"):
             for name, title in _SECTIONS.items():

@@ -11,15 +11,17 @@ from nicegui import events, ui
 
 from shoal.algorithms import ALGORITHMS
 from shoal.codespace.loss import LOSSES
-from shoal.errors import ShoalError
 from shoal.privacy import MODELS
 from shoal.report import svg
 from shoal.studio import theme
 from shoal.studio.goal_settings import describe_component, draw_form, draw_settings, list_form_fields
 from shoal.studio.page import Page
-from shoal.studio.presets import PRESETS, GoalPreset
+from shoal.studio.people import PEOPLE, draw_people, has_people
+from shoal.studio.presets import PRESETS, GoalPreset, apply_preset
+from shoal.studio.problems import find_goal_problem
 from shoal.studio.state import ComponentSettings, CurrentMeasures, GoalSettings, StudioWorkspace
 from shoal.studio.steps.describe import count_now
+from shoal.studio.teaching import draw_lessons
 from shoal.studio.uploader import draw_uploader
 
 _SHORT = ("k", "distinct-l", "t")  # models that have a sentence of their own
@@ -30,16 +32,19 @@ def draw_step(page: Page) -> None:
     """Draw the step."""
     workspace = page.workspace
     theme.draw_heading("Choose a goal", "How well should people be hidden? More hiding costs more detail.")
-    if workspace.goal.preset:  # the columns may have changed since it was taken
-        _apply_preset(workspace, PRESETS[workspace.goal.preset])
     presets = ui.refreshable(lambda: _draw_presets(page))
     presets()
     with theme.box("two"):
         _draw_usual_settings(page)
         has_now = ui.refreshable(lambda: _draw_current_measures(workspace))
-        with theme.card("What the table has now", "Without any protection, by the columns you marked."):
+        whose = " of the table of people" if workspace.events else ""
+        about = f"Without any protection, by the columns{whose} that you marked."
+        with theme.card("What the table has now", about):
             has_now()
+    if has_people(page):
+        draw_people(page)
     _draw_advanced(page)
+    draw_lessons(page)
     verdict = ui.refreshable(lambda: _draw_verdict(page))
     verdict()
 
@@ -47,6 +52,7 @@ def draw_step(page: Page) -> None:
     def redraw_counts() -> None:
         presets.refresh()
         has_now.refresh()
+        verdict.refresh()
 
     def redraw_verdict() -> None:
         presets.refresh()
@@ -57,27 +63,13 @@ def draw_step(page: Page) -> None:
 
 def _draw_verdict(page: Page) -> None:
     """Whether this can be run."""
-    problem = _find_problem(page.workspace)
+    problem = find_goal_problem(page.workspace)
     if problem:
         theme.note(problem, "warn")
     theme.draw_step_buttons("describe", "On to the run", "run", not problem)
 
 
-def _find_problem(workspace: StudioWorkspace) -> str:
-    """What is wrong with the goal; empty if nothing is."""
-    try:
-        workspace.build_recipe()
-    except ShoalError as error:
-        return f"{str(error)[:1].upper()}{str(error)[1:]}"
-    return ""
-
-
 # Presets.
-
-
-def _apply_preset(workspace: StudioWorkspace, preset: GoalPreset) -> None:
-    models = preset.build_models(bool(workspace.of_role("sensitive")))
-    workspace.goal = replace(workspace.goal, preset=preset.key, models=models)
 
 
 def _draw_presets(page: Page) -> None:
@@ -105,7 +97,7 @@ def _draw_preset(page: Page, preset: GoalPreset, now: CurrentMeasures | None) ->
             )
 
     def choose_preset() -> None:
-        _apply_preset(page.workspace, preset)
+        apply_preset(page.workspace, preset)
         page.mark_changed()
 
     made.on("click", choose_preset)
@@ -120,23 +112,26 @@ def _draw_usual_settings(page: Page) -> None:
     named = " and ".join(sensitive)
     with theme.card("In your own numbers", "The goal that you chose above, to be changed as you like."):
         with theme.box("sentences"):
-            _draw_sentence(_make_number_input(page, "k", "k"), "people at least look alike in every group")
+            _draw_sentence(
+                _make_number_input(page, "k", "k"), "people at least look alike in every group (k-anonymity)"
+            )
             if sensitive:
                 _draw_sentence(
                     _make_number_input(page, "distinct-l", "l"),
-                    f"distinct values of {named} at least in every group",
+                    f"distinct values of {named} at least in every group (l-diversity)",
                 )
-                far = "away at most from the mix of the whole table: 0 is the same mix, 1 is any"
-                _draw_sentence(_make_number_input(page, "t", "t"), f"{far}, for {named}")
+                _draw_sentence(
+                    _make_number_input(page, "t", "t"),
+                    f"is the farthest that the mix of {named} in a group may be from that of the whole "
+                    "table: 0 is the same mix, 1 is any (t-closeness)",
+                )
             _draw_sentence(
                 _make_suppress_input(page), "percent of the rows may be left out where they stand in the way"
             )
         _draw_strict_switch(page)
-        if not sensitive:
-            theme.text(
-                "No column is sensitive, so that nothing is asked of what a group has in common.",
-                "soft small",
-            )
+        if not workspace.asks_sensitive:
+            why = "Where single rows or items are known" if sensitive else "No column is sensitive, so that"
+            theme.text(f"{why} nothing is asked of what a group has in common.", "soft small")
 
 
 def _draw_strict_switch(page: Page) -> None:
@@ -339,9 +334,6 @@ def _draw_algorithm(page: Page) -> None:
     draw_form(ALGORITHMS[goal.algorithm.name], goal.algorithm.values, change_parameters, {})
 
 
-_KNOWS = ("1", "2", "3", "all")
-
-
 def _draw_other_settings(page: Page) -> None:
     goal = page.workspace.goal
     theme.text("Measure and release", "", "h3")
@@ -349,12 +341,10 @@ def _draw_other_settings(page: Page) -> None:
     def change_setting(name: str, value: Any) -> None:
         _store_goal(page, page.workspace.goal.change_form(**{name: value}))
 
-    # A group is left out as identifiers are, so that it is one of them.
-    known = {"loss": list(LOSSES), "knows": list(_KNOWS), "group": page.workspace.of_role("identifier")}
-    draw_settings(goal.form, change_setting, known)
+    draw_settings(goal.form, change_setting, {"loss": list(LOSSES)}, without=PEOPLE)
     theme.text("How much each column matters", "small strong")
     with theme.box("dials"):
-        for name in page.workspace.of_role("quasi"):
+        for name in (*page.workspace.of_role("quasi"), *page.workspace.of_role("set")):
             _draw_weight(page, name)
 
 

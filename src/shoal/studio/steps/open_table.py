@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
-from nicegui import ui
+from nicegui import events, ui
+from nicegui.context import context
 
-from shoal.errors import ShoalError
+from shoal.errors import RecipeError, ShoalError
+from shoal.recipes.project import SUFFIX
+from shoal.recipes.recipe import Recipe
 from shoal.studio import theme
 from shoal.studio.grid import Grid
 from shoal.studio.page import Page
+from shoal.studio.projects import draw_recent_projects, take_project
 from shoal.studio.state import SourceTable, StudioWorkspace
 from shoal.studio.uploader import draw_uploader
 from shoal.studio.uploads import format_size
 from shoal.table import ReadOptions
 from shoal.table.formats import list_suffixes
+from shoal.table.readers import list_sheets
 from shoal.table.samples import SAMPLES
-
-# Templates for two slots of Quasar's uploader, instead of its tool bar and its list of files.
-_DROP = """
-<div class="drop-here">
-  <q-icon name="upload_file" size="40px" aria-hidden="true" />
-  <div class="strong">Drop a file here</div>
-  <q-btn unelevated no-caps class="button outline" icon="folder_open" @click="props.pickFiles">
-    Choose a file<q-uploader-add-trigger />
-  </q-btn>
-</div>
-"""
-_UNDER_WAY = """
-<q-linear-progress v-if="props.isUploading" :value="props.uploadProgress" aria-label="Uploading" />
-"""
 
 
 def draw_step(page: Page) -> None:
@@ -42,6 +35,7 @@ def draw_step(page: Page) -> None:
     )
     if workspace.failure:
         theme.note(workspace.failure, "bad").style("margin-bottom: 16px")
+    draw_recipe_note(workspace)
     if workspace.busy:
         _draw_waiting(workspace.busy)
         return
@@ -59,29 +53,35 @@ def _draw_waiting(what: str) -> None:
 
 def _draw_choices(page: Page) -> None:
     room = format_size(page.workspace.uploads.free_bytes)
-    with theme.card("Your own table", f"CSV, Parquet or Excel, also compressed; up to {room}."):
+    with theme.card(
+        "Your own table", f"CSV, Parquet or Excel, also compressed; up to {room}. Or a recipe or a project."
+    ):
         _draw_uploader(page)
-    sample = SAMPLES["hospital"]
-    made_up = f"A made-up hospital register: {sample.rows:,} people who do not exist."
-    with theme.card("Or try it with a sample", made_up):
-        theme.button("Take the sample", lambda: _open_sample(page), "outline", icon="science")
+    draw_recent_projects(page, lambda path: receive_file(page, path))
+    made_up = f"A made-up hospital register: {SAMPLES['hospital'].rows:,} people who do not exist."
+    with theme.card("Or try it with a sample", made_up), theme.box("rowed"):
+        theme.button("Take the sample", lambda: _open_sample(page, "hospital"), "outline", icon="science")
+        theme.button(
+            "Take one with several rows per person",
+            lambda: _open_sample(page, "visits"),
+            "flat",
+            icon="group",
+        )
 
 
 def _draw_uploader(page: Page) -> None:
-    made = draw_uploader(page.workspace, lambda path: _open_file(page, path), kinds=",".join(list_suffixes()))
-    made.add_slot("header", _DROP)
-    made.add_slot("list", _UNDER_WAY)
+    kinds = ",".join((*list_suffixes(), ".toml", SUFFIX))
+    draw_uploader(page.workspace, lambda path: receive_file(page, path), kinds=kinds, large=True)
 
 
-async def _open_sample(page: Page) -> None:
+async def _open_sample(page: Page, name: str) -> None:
     page.workspace.busy = "Making the sample"
     page.mark_changed()
-    await _open_file(page, await asyncio.to_thread(page.workspace.make_sample), sample=True)
+    await open_file(page, await asyncio.to_thread(page.workspace.make_sample, name), sample=True)
 
 
-async def _open_file(
-    page: Page, path: Path, reading: ReadOptions | None = None, sample: bool = False
-) -> None:
+async def open_file(page: Page, path: Path, reading: ReadOptions | None = None, sample: bool = False) -> None:
+    """Open a table, in place of the one that is open."""
     workspace = page.workspace
     workspace.busy, workspace.failure = f"Reading {path.name}", ""
     page.mark_changed()
@@ -133,22 +133,97 @@ def _describe_file(source: SourceTable) -> str:
 
 
 def _confirm_another(page: Page) -> None:
-    with ui.dialog() as dialog, ui.card().style("max-width: 460px"):
-        theme.text("Open another table?", "", "h2")
-        theme.text("What you have chosen and run with this one is given up.", "soft")
-        with theme.box("rowed").style("align-self: end"):
-            theme.button("Stay here", dialog.close, "flat")
-            theme.button("Give up and open", _make_closer(page, dialog))
-    dialog.open()
-
-
-def _make_closer(page: Page, dialog: ui.dialog) -> Callable[[], None]:
-    def close_table() -> None:
-        dialog.close()
+    async def close_table() -> None:
         page.workspace.close_table()
         page.mark_changed()
 
-    return close_table
+    ask_to_close(page, "Close this table", close_table)
+
+
+def ask_to_close(page: Page, label: str, close: Callable[[], Awaitable[None]]) -> None:
+    """Ask before the table that is open is given up for another."""
+    client = context.client
+
+    async def close_table() -> None:
+        dialog.close()
+        with client.content:  # the dialog is gone by now
+            await close()
+
+    # Outside the part that redraws: a change in another tab must not close the dialog.
+    with context.client.content, ui.dialog() as dialog, theme.box("q-card reason"):
+        theme.text("Open another table?", "", "h2")
+        theme.text("What you have chosen and run with this one is removed. Your file stays.", "soft")
+        with theme.box("rowed spread"):
+            theme.button("Keep this table", dialog.close, "flat")
+            theme.button(label, close_table)
+    dialog.props["aria-label"] = "Open another table"
+    dialog.on("hide", dialog.delete)
+    dialog.open()
+
+
+async def receive_file(page: Page, path: Path) -> None:
+    """Use a file that was dropped on any step: a recipe, or a table in place of the one that is open."""
+
+    async def open_here() -> None:
+        await open_file(page, path)
+        page.open_step("open")
+
+    if path.suffix.lower() == SUFFIX:
+        await take_project(page, path, lambda recipe: _show_taken(page, recipe))
+    elif path.suffix.lower() == ".toml":
+        await take_recipe(page, path)
+    elif page.workspace.source is None:
+        await open_here()
+    else:
+        ask_to_close(page, f"Open {path.name}", open_here)
+
+
+async def take_recipe(page: Page, path: Path) -> None:
+    """Take over what a recipe file says."""
+    workspace, wanted = page.workspace, None
+    try:
+        recipe = await asyncio.to_thread(_read_recipe, path)
+        # A table of this name would be in the way of a run's own files; a recipe is none.
+        workspace.take_recipe(recipe, path.name.removeprefix("table-"))
+    except ShoalError as error:
+        workspace.failure = str(error).replace(f"{path.parent}/", "")
+    else:
+        workspace.failure = ""
+        wanted = recipe
+    finally:
+        workspace.uploads.remove_file(path)
+    await _show_taken(page, wanted)
+
+
+async def _show_taken(page: Page, recipe: Recipe | None = None) -> None:
+    """Show the columns as a file says them, if need be of a table that is read in another way."""
+    workspace, source = page.workspace, page.workspace.source
+    reading = None if recipe is None else recipe.reading
+    if source is not None and not workspace.failure and reading not in (None, source.reading):
+        workspace.waiting = recipe  # for the table as the recipe reads it
+        await open_file(page, source.path, reading, source.sample)
+    page.mark_changed()
+    page.open_step("describe" if source is not None and not workspace.failure else "open")
+
+
+def _read_recipe(path: Path) -> Recipe:
+    """A recipe that was uploaded."""
+    # Of what it extends the studio would have to read a file that nobody uploaded.
+    if re.search(r"^\s*[\"']?extends\b", path.read_text("utf-8", "replace"), re.MULTILINE):
+        raise RecipeError(f"{path.name} extends another recipe: bring one that says everything itself")
+    return Recipe.from_toml(path)
+
+
+def draw_recipe_note(workspace: StudioWorkspace) -> None:
+    """Say that a recipe was taken over, and what of it was not."""
+    if workspace.waiting is not None and workspace.source is None:
+        named = workspace.waiting.input
+        table = f" {Path(named).name}" if named else ""
+        theme.note(f"{workspace.taken} was read. Now open its table{table}.", "good")
+    elif workspace.taken:
+        theme.note(f"Roles, goal and settings are those of {workspace.taken}.", "good")
+    for each in workspace.left_behind:
+        theme.note(f"The recipe names the hierarchies {Path(each).name}: bring the file along below.", "warn")
 
 
 def _draw_read_options(page: Page, source: SourceTable) -> None:
@@ -156,6 +231,8 @@ def _draw_read_options(page: Page, source: SourceTable) -> None:
     if source.table.origin.format not in ("text", "excel"):  # others need no guess
         return
     options = source.reading
+    if source.table.origin.format == "excel":
+        _draw_sheets(page, source)
     made = ui.expansion("Is something read wrongly?", icon="tune").classes("card advanced")
     with made, theme.box("rowed").style("padding: 8px 0"):
         header = ui.switch("The first row has the names", value=options.header)
@@ -168,15 +245,38 @@ def _draw_read_options(page: Page, source: SourceTable) -> None:
         na = ui.input(
             "Texts that mean missing", value=" ".join(options.na), placeholder="for example ? NA"
         ).props("outlined dense")
+        decimal = ui.select(
+            {".": "a point: 1234.50", ",": "a comma: 1.234,50"}, label="Decimals after", value=options.decimal
+        ).props("outlined dense options-dense")
 
         async def read_again() -> None:
             try:
-                reading = ReadOptions(
-                    delimiter.value or None, encoding.value or None, header.value, tuple(na.value.split())
+                reading = replace(
+                    options,
+                    delimiter=delimiter.value or None,
+                    encoding=encoding.value or None,
+                    header=header.value,
+                    na=tuple(na.value.split()),
+                    decimal=decimal.value,
                 )
             except ShoalError as error:
                 ui.notify(str(error), type="negative")
                 return
-            await _open_file(page, source.path, reading, source.sample)
+            await open_file(page, source.path, reading, source.sample)
 
         theme.button("Read again", read_again, "outline")
+
+
+def _draw_sheets(page: Page, source: SourceTable) -> None:
+    """The sheets of a workbook, to take another."""
+    names = list_sheets(source.path)
+    if len(names) < 2:
+        return
+
+    async def choose_sheet(event: events.ValueChangeEventArguments[str]) -> None:
+        reading = replace(source.reading, sheet=event.value)
+        await open_file(page, source.path, reading, source.sample)
+
+    with theme.card():
+        made = ui.select(names, label="Sheet", value=source.reading.sheet or names[0], on_change=choose_sheet)
+        made.props("outlined dense options-dense").style("max-width: 320px")

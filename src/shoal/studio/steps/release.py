@@ -8,17 +8,22 @@ from urllib.parse import quote
 from nicegui import events, ui
 
 from shoal.recipes.equivalent import command_line, python_snippet
-from shoal.report.prose import capitalize_sentence
+from shoal.report.prose import capitalize_sentence, join_names
 from shoal.studio import theme
+from shoal.studio.dossiers import draw_dossier_card
 from shoal.studio.findings import build_headline, show_findings
 from shoal.studio.page import Page
-from shoal.studio.running import Run
-from shoal.studio.steps.run import describe_settings
+from shoal.studio.people import draw_key_link
+from shoal.studio.running import PACK, Run
+from shoal.studio.steps.run import describe_settings, draw_stale_note
+from shoal.studio.words import describe_asked, format_achieved
+from shoal.studio.worker import RELEASE, REPORT
 
 _ABOUT = {
     ".csv": "the release as text, for every program",
     ".tsv": "the release as text, for every program",
     ".parquet": "the release with types, for large tables",
+    ".xlsx": "the release as a workbook",
     ".html": "the report: what was promised, found and lost",
     ".toml": "the recipe: what was done, to do it again",
     ".zip": "the hierarchies, one file each",
@@ -33,7 +38,7 @@ def draw_step(page: Page) -> None:
         "Release", "The table to give away, checked as an outsider would, and how to make it again."
     )
     done = {
-        each.number: f"Run {each.number}: {describe_settings(each.recipe)}"
+        each.number: f"{each.title}: {describe_settings(each.recipe)}"
         for each in workspace.runs
         if each.state == "done"
     }
@@ -47,11 +52,20 @@ def draw_step(page: Page) -> None:
             "outlined dense options-dense"
         )
         chosen.style("margin-bottom: 18px")
+    draw_stale_note(page, run)
     _draw_verification(page, run)
     if run.verified:
         with theme.card("What the release as a whole gives away", _WHOLE):
             show_findings(page, run)
-    _draw_files(run)
+        _draw_files(run)
+        if not run.recipe.events and run.is_checked and (run.folder / REPORT).is_file():
+            draw_dossier_card(page, run)
+        if run.recipe.events:
+            theme.note(
+                "A report as a page is not available for several tables: Run shows the figures."
+            ).style("margin-bottom: 18px")
+        if run.recipe.pseudonym:
+            _draw_key(run)
     _draw_reproduction(run)
     theme.draw_step_buttons("explore", "Try another goal", "goal", True)
 
@@ -59,14 +73,21 @@ def draw_step(page: Page) -> None:
 def _draw_verification(page: Page, run: Run) -> None:
     """What a count of the files found, not what the run promised."""
     with theme.card("Is it safe to give away?"):
+        if run.unchecked:
+            theme.note(f"The files cannot be checked, so that none is offered: {run.unchecked}", "bad")
+            return
         if not run.verified:
             with theme.box("rowed"):
-                ui.spinner(size="22px")
-                theme.text("Counting again in the files", "soft", role="status")
+                ui.spinner(size="22px").props('aria-hidden="true"')
+                theme.text(
+                    "Counting again in the files. They can be downloaded once every promise holds in them.",
+                    "soft",
+                    role="status",
+                )
             # Only when this step is shown: to read large files again takes a while.
             ui.timer(
                 0.05,
-                lambda: page.workspace.run_once(f"verify {run.number}", run.verify_files, lambda _: None),
+                lambda: page.workspace.run_once(f"verify {run.number}", run.check_files, lambda _: None),
                 once=True,
             )
             return
@@ -77,11 +98,11 @@ def _draw_verification(page: Page, run: Run) -> None:
         is_calm = all(finding.severity != "high" for finding in run.findings)
         holds = "✓ holds" if is_calm else "holds"
         theme.draw_table(
-            ("promised", "found", ""),
+            ("promised", "found", "result"),
             [
                 (
-                    _format_asked(m.name, m.asked),
-                    _format_achieved(m.achieved),
+                    describe_asked(m.name, m.asked),
+                    format_achieved(m.achieved),
                     holds if m.holds else "✗ does not hold",
                 )
                 for m in found.models
@@ -89,7 +110,8 @@ def _draw_verification(page: Page, run: Run) -> None:
         )
         for note in found.notes:
             theme.text(f"{capitalize_sentence(note)}.", "soft small").style("margin-top: 10px")
-        theme.text(_NOT, "soft small").style("margin-top: 10px")
+        told = _NOT if run.recipe.events else f"{_NOT} The report says what else is not covered."
+        theme.text(told, "soft small").style("margin-top: 10px")
 
 
 def _draw_headline(run: Run) -> None:
@@ -115,20 +137,8 @@ _WHOLE = (
 
 _NOT = (
     "This holds for the columns you marked as recognisable. It does not protect from somebody who knows more "
-    "about a person, or from another release of the same people. The report says what else is not covered."
+    "about a person, or from another release of the same people."
 )
-
-
-def _format_asked(name: str, asked: dict[str, object]) -> str:
-    # The path of a population is one within the studio; people know its name.
-    told = {key: Path(str(value)).name if key == "population" else value for key, value in asked.items()}
-    return f"{name}: " + ", ".join(f"{key} = {value}" for key, value in told.items())
-
-
-def _format_achieved(achieved: object) -> str:
-    if isinstance(achieved, dict):
-        return ", ".join(f"{name} = {value:.4g}" for name, value in achieved.items())
-    return f"{achieved:.4g}" if isinstance(achieved, float) else str(achieved)
 
 
 def _draw_files(run: Run) -> None:
@@ -138,7 +148,7 @@ def _draw_files(run: Run) -> None:
                 ui.icon("description").props("aria-hidden=true")
                 with theme.box():
                     theme.text(name, "strong")
-                    theme.text(f"{_format_size(path)}; {_ABOUT[path.suffix]}", "soft small")
+                    theme.text(f"{_format_size(path)}; {_describe_file(run, path)}", "soft small")
                 # Relative: the key stands before it, and only the guard knows the key.
                 link = f"download/{run.number}/{quote(name)}"
                 if path.suffix == ".html":
@@ -146,6 +156,26 @@ def _draw_files(run: Run) -> None:
                 theme.text(
                     "Download", "link-button", "a", href=link, download=name, aria_label=f"Download {name}"
                 )
+
+
+def _describe_file(run: Run, path: Path) -> str:
+    if path.name == PACK:
+        return "all tables of the release in one file"
+    if run.recipe.events and path.parent.name == RELEASE:
+        return "a table of the release, in the format of your file"
+    return _ABOUT[path.suffix]
+
+
+def _draw_key(run: Run) -> None:
+    with theme.card("The secret key", "For you alone. Never give it away with the release.", data_part="key"):
+        theme.text(
+            "Whoever has the key can find out which pseudonym is whose. It is in none of the files above. "
+            "Keep it only if people must have the same pseudonyms in a later release: then bring it along in "
+            "Goal. Without it nobody can make these pseudonyms again, not even you. When the studio ends, it "
+            "deletes the key.",
+            "small",
+        ).style("margin-bottom: 12px")
+        draw_key_link(f"key/{run.number}", "Download the key")
 
 
 def _format_size(path: Path) -> str:
@@ -160,7 +190,8 @@ def _draw_reproduction(run: Run) -> None:
         if recipe.uses_safepub
         else "All three give the same bytes."
     )
-    with theme.card("Make it again", f"In a folder with {recipe.input}. {same}"):
+    files = join_names([str(recipe.input), *recipe.events.values()])
+    with theme.card("Make it again", f"In a folder with {files}. {same}"):
         if recipe.trees:
             theme.note(
                 "The hierarchies are in the recipe; the other two read them from hierarchies.zip, unpacked."

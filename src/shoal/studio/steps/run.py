@@ -7,25 +7,34 @@ from dataclasses import replace
 from typing import Any
 
 from nicegui import ui
+from nicegui.context import context
 
 from shoal.algorithms import ALGORITHMS
 from shoal.errors import ShoalError
-from shoal.privacy import model_text
 from shoal.recipes.recipe import Recipe
 from shoal.studio import theme
 from shoal.studio.findings import build_headline, count_open, show_findings
 from shoal.studio.page import Page
+from shoal.studio.problems import find_goal_problem
 from shoal.studio.running import Run
 from shoal.studio.state import ComponentSettings
+from shoal.studio.words import (
+    describe_asked,
+    describe_goal,
+    describe_model,
+    format_achieved,
+    summarize_models,
+)
 from shoal.support.parameters import name_of
 
-_KINDS = {"running": "", "waiting": "", "done": "good", "failed": "bad", "cancelled": "warn"}
+_KINDS = {"running": "", "waiting": "", "done": "good", "failed": "bad", "cancelled": "warn", "saved": ""}
 _WORDS = {
     "running": "running",
     "waiting": "waiting",
     "done": "✓ done and verified",
     "failed": "failed",
     "cancelled": "cancelled",
+    "saved": "from the project",
 }
 _PHASES = {
     "starting": "Starting",
@@ -36,6 +45,8 @@ _PHASES = {
     "write": "Writing the files",
     "report": "Drawing the report",
 }
+_ITEMS = {"1": "one of them", "2": "two", "3": "three", "all": "all"}
+_MOST_CHANGES = 4  # that are told of
 _LADDER = (3, 5, 10, 20)  # values of k
 
 
@@ -46,9 +57,11 @@ def draw_step(page: Page) -> None:
         "Run", "Shoal searches for a release that meets the goal and loses little, and then checks it."
     )
     with theme.card("What will be run"):
-        _draw_settings(page)
+        problem = find_goal_problem(workspace)
+        _draw_settings(page, problem)
         with theme.box("rowed").style("margin-top: 14px"):
-            theme.button("Start a run", lambda: _start_run(page), icon="play_arrow")
+            start = theme.button("Start a run", lambda: _start_run(page), icon="play_arrow")
+            start.set_enabled(not problem)
             theme.button(
                 "Try several group sizes",
                 lambda: _start_several_runs(page),
@@ -63,16 +76,15 @@ def draw_step(page: Page) -> None:
     theme.draw_step_buttons("goal", "Explore the result", "explore", bool(done))
 
 
-def _draw_settings(page: Page) -> None:
+def _draw_settings(page: Page, problem: str) -> None:
     """The settings in a line, or what is wrong with them."""
-    try:
-        recipe = page.workspace.build_recipe()
-    except ShoalError as error:
-        theme.note(str(error), "bad")
+    if problem:
+        theme.note(problem, "bad")
         return
+    recipe = page.workspace.build_recipe()
     with theme.box("rowed"):
         for model in recipe.models:
-            theme.badge(model_text(model), "good")
+            theme.badge(describe_model(model), "good")
         theme.badge(f"algorithm {name_of(ALGORITHMS, recipe.algorithm)}")
         theme.badge(f"{len(recipe.quasi)} recognisable columns", "quasi")
         if recipe.trees:
@@ -93,8 +105,13 @@ def _list_unusual_settings(recipe: Recipe) -> Iterator[str]:
         yield f"left out: {', '.join(recipe.identifier)}"
     if recipe.person is not None:
         yield f"people counted by: {recipe.person}"
+    if recipe.events:
+        yield f"further tables: {', '.join(recipe.events)}"
     if recipe.group is not None:
         yield f"groups counted by: {recipe.group}"
+    if recipe.sets:
+        known = _ITEMS.get(recipe.knows, recipe.knows)
+        yield f"several values in a cell: {', '.join(recipe.sets)}; {known} may be known"
     if recipe.pseudonym:
         known = {"1": "one row", "all": "all rows"}.get(recipe.knows, f"{recipe.knows} rows")
         yield f"rows of a person stay together, and {known} may be known"
@@ -103,11 +120,14 @@ def _list_unusual_settings(recipe: Recipe) -> Iterator[str]:
 
 
 def _start_run(page: Page) -> None:
+    before = len(page.workspace.runs)
     try:
-        page.workspace.start_run()
+        run = page.workspace.start_run()
     except ShoalError as error:
         ui.notify(str(error), type="negative", multi_line=True)
         return
+    if len(page.workspace.runs) == before:
+        ui.notify(f"{run.title} has the same settings, and so the same release.", multi_line=True)
     page.mark_changed()
 
 
@@ -127,8 +147,10 @@ def _draw_run(page: Page, run: Run) -> None:
     with theme.card(data_run=str(run.number)):
         with theme.box("rowed spread"):
             with theme.box("rowed"):
-                theme.text(f"Run {run.number}", "", "h2")
+                theme.text(run.title, "", "h2")
                 theme.badge(*_describe_state(run))
+                if page.workspace.list_changes_since(run):
+                    theme.badge("other settings than now")
             _draw_actions(page, run)
         theme.text(describe_settings(run.recipe), "soft small")
         if run.state in ("running", "waiting"):
@@ -140,6 +162,9 @@ def _draw_run(page: Page, run: Run) -> None:
         elif run.state == "done":
             _draw_figures(run)
             _draw_findings(page, run)
+        elif run.state == "saved":
+            _draw_figures(run)
+            theme.text("A project has no rows. Make this run again for its release.", "soft small")
 
 
 def _describe_state(run: Run) -> tuple[str, str]:
@@ -181,8 +206,66 @@ def _draw_actions(page: Page, run: Run) -> None:
             theme.button(
                 "Take these settings", _make_handler(page, lambda: page.workspace.adopt_settings(run)), "flat"
             ).tooltip("Set the goal and the columns as they were in this run")
+        for label, icon, do in (
+            ("Name", "edit", lambda: _ask_name(page, run)),
+            ("Delete", "delete", _make_handler(page, lambda: page.workspace.delete_run(run))),
+        ):
+            made = theme.button("", do, "flat", icon=icon).tooltip(f"{label} this run")
+            made.props["aria-label"] = made.props["data-key"] = f"{label} run {run.number}"
+        if run.state == "saved":
+            theme.button("Make it again", lambda: _repeat_run(page, run), "outline", icon="replay")
         if run.state == "done":
             theme.button("Explore", lambda: _explore_run(page, run), "outline")
+
+
+def _repeat_run(page: Page, run: Run) -> None:
+    try:
+        page.workspace.repeat_run(run)
+    except ShoalError as error:
+        ui.notify(str(error), type="negative", multi_line=True)
+    page.mark_changed()
+
+
+def _ask_name(page: Page, run: Run) -> None:
+    """Ask what the user calls a run."""
+    # Outside the part that redraws: a change in another tab must not close the dialog.
+    with context.client.content, ui.dialog() as dialog, theme.box("q-card reason"):
+        theme.text(f"A name for run {run.number}", "", "h2")
+        name = ui.input("Name", value=run.name).props("outlined dense autofocus")
+
+        def store_name() -> None:
+            run.name = (name.value or "").strip()
+            dialog.close()
+            page.mark_changed()
+
+        name.on("keydown.enter", store_name)
+        with theme.box("rowed spread"):
+            theme.button("Cancel", dialog.close, "flat")
+            theme.button("Use this name", store_name)
+    dialog.props["aria-label"] = f"Name of run {run.number}"
+    dialog.on("hide", dialog.delete)  # or closed dialogs would stay in the page
+    dialog.open()
+
+
+def draw_stale_note(page: Page, run: Run) -> None:
+    """Say that the columns or the goal were changed since a run, if they were."""
+    changes = page.workspace.list_changes_since(run)
+    if not changes:
+        return
+    told = "; ".join(changes[:_MOST_CHANGES]) + (
+        f"; and {len(changes) - _MOST_CHANGES} more" if len(changes) > _MOST_CHANGES else ""
+    )
+    with theme.box("note warn stale", role="note"):
+        ui.icon("history").props("aria-hidden=true")
+        with theme.box("stacked"):
+            theme.text(f"This is {run.title.lower()} as it was made. Since then: {told}.")
+            with theme.box("rowed"):
+                theme.button("Run with what is chosen now", lambda: page.open_step("run"), "outline")
+                theme.button(
+                    "Take the settings of this run",
+                    _make_handler(page, lambda: page.workspace.adopt_settings(run)),
+                    "flat",
+                )
 
 
 def _make_handler(page: Page, what: Callable[[], object]) -> Callable[[], None]:
@@ -234,10 +317,40 @@ def _draw_figures(run: Run) -> None:
             (f"{report['seconds']['total']:.1f} s", "taken"),
         ]
     )
+    draw_tables(run)
     if report["warnings"]:
         with ui.expansion(f"{len(report['warnings'])} to know", icon="info").classes("small"):
             for warning in report["warnings"]:
                 theme.note(_capitalize_sentence(warning), "warn").style("margin-bottom: 6px")
+
+
+def draw_tables(run: Run) -> None:
+    """What became of each table, where there are several, and what was reached."""
+    if not run.recipe.events:
+        return
+    tables = run.report["tables"]
+    head = ("table", "rows", "released", "left out", "people", "people who lost all rows", "detail lost")
+    lines = [
+        (
+            name,
+            f"{each['rows']:,}",
+            f"{each['released_rows']:,}",
+            f"{each['left_out'] + each['dropped_rows']:,}",
+            f"{each['people']:,}",
+            f"{each['people_left_out']:,}",
+            theme.format_percent(each["ncp"]),
+        )
+        for name, each in tables.items()
+    ]
+    theme.draw_table(head, lines, "tables")
+    theme.text("What was promised, and reached", "small strong").style("margin-top: 16px")
+    theme.draw_table(
+        ("promised", "reached"),
+        [
+            (describe_asked(each["name"], each["asked"]), format_achieved(each["achieved"]))
+            for each in run.report["models"]
+        ],
+    )
 
 
 def released_tile(report: dict[str, Any]) -> tuple[str, str]:
@@ -249,9 +362,11 @@ def released_tile(report: dict[str, Any]) -> tuple[str, str]:
 
 def describe_settings(recipe: Recipe) -> str:
     """The settings of a run in a line."""
-    parts = [" and ".join(model_text(model) for model in recipe.models)]
+    parts = [describe_goal(recipe)]
     parts.append(f"algorithm {name_of(ALGORITHMS, recipe.algorithm)}")
-    parts.append(f"by {', '.join(recipe.quasi)}")
+    parts.append(f"by {', '.join((*recipe.quasi, *recipe.sets))}")
+    if recipe.pseudonym:
+        parts.append("rows of a person together")
     if recipe.row_order == "released":
         parts.append("rows sorted by what is released")
     if recipe.suppress:
@@ -277,18 +392,19 @@ def _draw_comparison(done: list[Run]) -> None:
             ),
             [
                 (
-                    str(run.number),
-                    " and ".join(model_text(model) for model in run.recipe.models),
+                    f"{run.number} {run.name}".strip(),
+                    summarize_models(run.recipe),
                     str(run.report["algorithm"]["name"]),
                     theme.format_percent(run.report["ncp"]),
                     f"{run.report['smallest_class']:,}",
-                    theme.format_percent(run.figures["after"]["highest"]),
+                    theme.format_percent(run.figures["after"]["highest"]) if run.figures else "not counted",
                     str(sum(finding.severity == "high" for finding in run.findings)),
                     f"{run.report['released_rows']:,}",
                     f"{run.report['seconds']['total']:.1f} s",
                 )
                 for run in done
             ],
+            "runs",
         )
 
 

@@ -13,6 +13,7 @@ from shoal.errors import InputError
 from shoal.support.files import whole_file
 from shoal.table.hierarchies.assembly import Listing, Row, assemble_hierarchy
 from shoal.table.hierarchies.hierarchy import Hierarchy
+from shoal.table.hierarchies.labels import read_label_table
 from shoal.table.hierarchies.text import read_text
 
 DELIMITERS = ";\t,"
@@ -36,8 +37,14 @@ def read_hierarchy(path: str | Path, column: str | None = None) -> Hierarchy:
 def list_rows(path: Path, column: str | None = None) -> Listing:
     """The rows of a file, checked for nothing but their width."""
     text, source = read_text(path), f"'{path}'"
-    records = list(split_records(text, detect_delimiter(text, source), source))
+    delimiter = detect_delimiter(text, source)
     name = path.stem if column is None else column
+    table = read_label_table(text, delimiter)
+    if table is not None:
+        headed = table[0][0].casefold() == name.casefold()
+        rows = table[1:] if headed else table
+        return Listing.from_lines(rows, source, range(1 + headed, len(table) + 1))
+    records = list(split_records(text, delimiter, source))
     body = records[1:] if records and records[0][1][0].casefold() == name.casefold() else records
     # A header counts: it may be the only line that names every level.
     check_widths(body, max((len(cells) for _, cells in (*records[:1], *body[:1])), default=0), source)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import InputError
+from shoal.table.hierarchies.labels import LabelTable
 
 MAX_LEVELS = 100
 ROOT = "*"
@@ -66,8 +67,7 @@ def assemble_hierarchy(rows: Sequence[Row], origin: ListingOrigin) -> tuple[IntA
     As ``Hierarchy`` takes them.
     """
     check_size(rows, origin)
-    columns = align_levels(rows)
-    factors = [number_labels(column) for column in columns]
+    factors = number_levels(rows)
     codes = np.stack([ids for ids, _ in factors])
     names = tuple(labels for _, labels in factors)
     # Labels first: the messages of the next checks quote them, and an empty one would say nothing.
@@ -107,13 +107,24 @@ def check_size(rows: Sequence[Row], origin: ListingOrigin) -> None:
     """Refuse no rows, a row without cells, and too many levels."""
     if len(rows) == 0:
         raise InputError(f"{origin.source}: there are no values")
-    lengths = list(map(len, rows))
+    lengths = [rows.width] if isinstance(rows, LabelTable) else list(map(len, rows))
     if 0 in lengths:
         origin.raise_error(lengths.index(0), "the row is empty; give at least a value")
     if max(lengths) > MAX_LEVELS:
         origin.raise_error(
             lengths.index(max(lengths)), f"{max(lengths)} levels; at most {MAX_LEVELS} are allowed"
         )
+
+
+def number_levels(rows: Sequence[Row]) -> list[tuple[IntArray, tuple[str, ...]]]:
+    """Number the labels of each level by first appearance, the root's as the last level."""
+    root = rows.find_root(ROOT) if isinstance(rows, LabelTable) else None
+    if not isinstance(rows, LabelTable) or root is None:
+        return [number_labels(column) for column in align_levels(rows)]
+    top = (np.zeros(len(rows), np.int32), (root,))
+    below = list(rows.number_labels())
+    # Where all rows end in the root, that is a level already.
+    return below if below[-1][1] == (root,) and rows.width > 1 else [*below, top]
 
 
 def align_levels(rows: Sequence[Row]) -> list[Row]:

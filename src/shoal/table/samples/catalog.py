@@ -10,8 +10,9 @@ import polars as pl
 from shoal.errors import InputError, unknown
 from shoal.table.samples.hospital import HOSPITAL
 from shoal.table.samples.spec import HierarchyRows, Sample
+from shoal.table.samples.visits import VISITS
 
-SAMPLES: dict[str, Sample] = {"hospital": HOSPITAL}
+SAMPLES: dict[str, Sample] = {"hospital": HOSPITAL, "visits": VISITS}
 
 # Part of the format: every block has a random stream of its own, so another size would make other
 # tables from the same seed.

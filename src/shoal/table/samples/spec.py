@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -11,7 +11,7 @@ import polars as pl
 
 from shoal.errors import InternalError
 
-Role: TypeAlias = Literal["quasi", "sensitive", "identifier", "plain"]
+Role: TypeAlias = Literal["quasi", "sensitive", "identifier", "plain", "person", "set"]
 HierarchyRows: TypeAlias = list[list[str]]
 """Rows of a hierarchy in ARX layout: the value, its ancestors from near to far, and at last the root."""
 
@@ -38,6 +38,8 @@ class Sample:
         ``make(start, count, rng)`` makes ``count`` rows, the first of them number ``start``.
     hierarchies
         Makes the hierarchies, by column.
+    separators
+        What stands between the items of a cell, by column of sets.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Sample:
     why: Mapping[str, str]
     make: Callable[[int, int, np.random.Generator], pl.DataFrame]
     hierarchies: Callable[[], dict[str, HierarchyRows]]
+    separators: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not list(self.schema) == list(self.roles) == list(self.why):

@@ -85,6 +85,8 @@ class JudgedRelease:
     """Columns that are not released, in the order of the released rows."""
     identifiers: Sequence[str] = ()
     """Those of them that point at a person."""
+    names_person: bool = False
+    """Whether somebody said which column says whose row each is, also where nobody has several."""
     person: NDArray[np.integer] | None = None
     """[released rows] the person of each row, where that is known."""
     knows: str = ""
@@ -94,12 +96,14 @@ class JudgedRelease:
     """Columns of sets, by what separates their items; then ``knows`` is a number of items."""
     keeps_order: bool = True
     """Whether rows stand in the order in which the table had them."""
+    numbers: CellNumbers | None = field(default=None, repr=False)
+    """The cells of the frame, and maybe of further columns, where they were numbered before."""
     cells: CellNumbers = field(init=False, repr=False)
     """The released cells, numbered once for all checks."""
 
     def __post_init__(self) -> None:
         # The class is frozen: only this way a field can follow from another.
-        object.__setattr__(self, "cells", CellNumbers(self.frame))
+        object.__setattr__(self, "cells", self.numbers or CellNumbers(self.frame))
 
     def leave_out_sets(self) -> JudgedRelease:
         """The same without columns of sets, of which a goal is about single items."""

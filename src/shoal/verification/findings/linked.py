@@ -8,9 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.table.frames import use_safe_name
 from shoal.verification.findings.base import HIGH, Finding, JudgedRelease, Severity, format_percent
-from shoal.verification.outsider import number_rows
 
 
 def check_linked_rows(judged: JudgedRelease) -> Iterator[Finding]:
@@ -18,7 +16,7 @@ def check_linked_rows(judged: JudgedRelease) -> Iterator[Finding]:
     # Where all rows may be known, the goal itself says that nobody is alone by them.
     if judged.person is None or judged.knows in ("", "all") or judged.k < 2:
         return
-    class_of = number_rows([use_safe_name(judged.frame[name]) for name in judged.quasi])
+    class_of = judged.cells.number_rows(judged.quasi)
     rows = pl.DataFrame({"person": judged.person, "row": class_of}).sort("person", "row", maintain_order=True)
     people = rows.group_by("person", maintain_order=True).agg(
         pl.len().alias("count"), pl.col("row").cast(pl.String).str.join(" ")

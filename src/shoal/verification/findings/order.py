@@ -105,8 +105,10 @@ def check_row_order(judged: JudgedRelease) -> Iterator[Finding]:
         if name in judged.left_out:
             return left_out.steps_of(name)
         known = judged.original[name]
-        place = known.codes if known.position is None else known.position[known.codes]
-        return Steps.from_columns(pl.Series(place).to_frame())[0]
+        rank = known.codes
+        if known.position is not None:  # values are ranked, and not rows, of which there are far more
+            rank = np.unique(known.position, return_inverse=True)[1][known.codes]
+        return Steps.from_ranks(rank[:, np.newaxis])[0]
 
     return find_row_order(judged, list(judged.left_out), steps_of)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from shlex import quote as shell
 
 import numpy as np
 
 from shoal.table.frames import use_safe_name
+from shoal.table.personal import announces_person
 from shoal.verification.findings.base import HIGH, Finding, JudgedRelease, Severity, format_percent
-from shoal.verification.outsider import number_cells, number_rows
+from shoal.verification.outsider import number_cells
 
 _LOW = 0.01
 _MOST = 0.5  # share of the rows that repeat a value, of what is surely no coincidence
@@ -18,38 +19,56 @@ _FEWEST = 0.01  # values per row: what has fewer, such as a clinic, names no per
 
 def check_repeated_identifiers(judged: JudgedRelease) -> Iterator[Finding]:
     """Find identifiers that several rows of a class share: these rows may be one person."""
-    if not judged.identifiers:
+    hidden = judged.left_out
+    names = list_identifiers(judged, hidden)
+    if not names:
         return iter(())
     # Classes as a reader sees them; they are the same for every identifier.
-    cells = [use_safe_name(judged.frame[name]) for name in judged.quasi]
-    class_of = number_rows(cells) if cells else np.zeros(judged.frame.height, np.int64)
+    class_of = judged.cells.number_rows(judged.quasi)
     size = np.bincount(class_of)
 
     def count_repeated(name: str) -> tuple[int, int]:
-        number, count = number_cells(use_safe_name(judged.left_out[name]))
+        number, count = number_cells(use_safe_name(hidden[name] if name in hidden else judged.frame[name]))
         # Distinct pairs of class and value, counted by class.
         people = np.bincount(np.unique(class_of * count + number) // count, minlength=size.size)
         few = (people < judged.k) & (people < size)  # a small class of different people repeats nobody
         return int(size[few].sum()), np.unique(number).size
 
     people = None if judged.person is None else int(np.count_nonzero(np.bincount(judged.person)))
-    return find_repeated_identifiers(judged, judged.frame.height, count_repeated, people)
+    return find_repeated_identifiers(judged, names, judged.frame.height, count_repeated, people)
+
+
+def list_identifiers(judged: JudgedRelease, left_out: Iterable[str]) -> list[str]:
+    """The identifiers, and where nobody said whose row each is, other columns that by their name may say so.
+
+    Such a column may have no role and be left out, or be released as it is.
+    """
+    knows_whose = judged.names_person or judged.person is not None
+    others = [] if knows_whose else [*left_out, *judged.other_columns]
+    silent = {*judged.identifiers, *judged.sensitive, *judged.sets}
+    return [*judged.identifiers, *(name for name in others if name not in silent and announces_person(name))]
 
 
 def find_repeated_identifiers(
-    judged: JudgedRelease, rows: int, count: Callable[[str], tuple[int, int]], people: int | None = None
+    judged: JudgedRelease,
+    names: Sequence[str],
+    rows: int,
+    count: Callable[[str], tuple[int, int]],
+    people: int | None = None,
 ) -> Iterator[Finding]:
     """Find identifiers that repeat within classes of a release of so many ``rows``, and ``people`` if known.
 
     Parameters
     ----------
+    names
+        The columns to look at.
     count
         Tells, of an identifier, how many rows are in classes with fewer than k distinct values of it, and
         how many distinct values there are.
     """
     # Where it is known whose row each is, a name that repeats only as its people do tells nothing more.
     most = rows if people is None else people
-    for name in judged.identifiers if judged.k > 1 else ():
+    for name in names if judged.k > 1 else ():
         few, values = count(name)
         share = few / max(rows, 1)
         if share == 0 or values < _FEWEST * rows:
@@ -62,7 +81,7 @@ def find_repeated_identifiers(
             f"than {judged.k} "
             f"distinct values of it, so that a class may be one person",
             share,
-            _write_remedy(name, severity),
+            _write_remedy(name, severity, name in judged.identifiers),
             columns=(name,),
         )
 
@@ -77,11 +96,12 @@ def _rate_severity(share: float, repeating: float) -> Severity:
     return "medium" if share > _LOW else "low"
 
 
-def _write_remedy(name: str, severity: Severity) -> str:
+def _write_remedy(name: str, severity: Severity, is_named: bool) -> str:
     """What to do; a column that hardly repeats need not say whose row it is."""
     if severity == "high":
+        instead = " instead of --identifier" if is_named else ""
         return (
-            f"if '{name}' says whose row it is, name it with --person {shell(name)} instead of --identifier, "
+            f"if '{name}' says whose row it is, name it with --person {shell(name)}{instead}, "
             "so that people are counted and not rows"
         )
     return f"if '{name}' says whose row it is, keep one row of each person before you anonymize"

@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.table.frames import use_safe_name
 from shoal.verification.findings.base import (
     HIGH,
     Finding,
@@ -23,7 +22,7 @@ from shoal.verification.findings.base import (
     format_percent,
     list_names,
 )
-from shoal.verification.outsider import CellNumbers, number_rows
+from shoal.verification.outsider import CellNumbers
 
 SAMPLE_ROWS = 200_000
 """Rows in which sets of columns are compared."""
@@ -111,7 +110,7 @@ class CellCounter:
         if self.rows <= self._most or not quasi:
             return self
         # Whole classes: part of a class would make its rows look unique.
-        class_of = number_rows([use_safe_name(self._frame[name]) for name in quasi])
+        class_of = self._cells.number_rows(quasi)
         size = np.bincount(class_of)
         order = np.random.default_rng(0).permutation(size.size)
         taken = np.zeros(size.size, np.bool_)

@@ -10,7 +10,7 @@ import polars as pl
 from shoal.verification.findings.base import Finding, JudgedRelease
 from shoal.verification.findings.determination import SampledRows, find_determination
 from shoal.verification.findings.order import Steps, find_row_order
-from shoal.verification.findings.people import find_repeated_identifiers
+from shoal.verification.findings.people import find_repeated_identifiers, list_identifiers
 from shoal.verification.findings.spelling import find_spelling
 from shoal.verification.findings.uniqueness import RowCounter, find_unique_rows
 
@@ -54,13 +54,15 @@ def find_by_witness(judged: JudgedRelease, witness: Witness) -> list[Finding]:
     """All that is found on a release, of which ``judged`` has the roles, and a frame without rows."""
     counter = witness.counter
 
+    names = list_identifiers(judged, witness.left_out)
+
     def count_repeated(name: str) -> tuple[int, int]:
         return witness.count_repeated(name, judged.k)
 
     return [
         *find_unique_rows(counter, judged),
         *find_determination(judged, witness.sample_rows),
-        *find_repeated_identifiers(judged, counter.rows, count_repeated, witness.people),
+        *find_repeated_identifiers(judged, names, counter.rows, count_repeated, witness.people),
         *find_row_order(judged, witness.left_out, witness.steps_of),
         *find_spelling(judged, witness.list_distinct_values),
     ]

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.algorithms.exact import classes, coverage, matching
+from shoal.algorithms.exact import branching, classes, coverage, matching
 from shoal.algorithms.exact.budget import Budget
 from shoal.algorithms.exact.options import ColumnOptions, TableSpace
 from shoal.algorithms.exact.solver import Programme, relax_programme, solve_programme
@@ -98,6 +98,23 @@ def test_a_stopped_search_by_matching_still_has_a_bound(space):
     assert matching.lower_bound(rows, 2) <= exact.cost + 1e-9
 
 
+def test_many_cycles_may_share_an_arc(space):
+    """Four rows whose only way to be reached is one arc, which a cycle of each of their arcs needs."""
+    k, rows = 5, 9
+    chain = [{i, i + 1, 4 + i, 5 + i, 4 + (i + 3) % 5} for i in range(3)] + [{3, 4, 5, 6, 7}]
+    block = [{4, 5, 6, 7, 8, 0}] + [{4, 5, 6, 7, 8}] * 4
+    cover = coverage.pack_bits(np.array([[j in covered for j in range(rows)] for covered in chain + block]))
+    every = coverage.pack_bits(np.ones((1, rows), np.bool_))
+    options = [
+        coverage.CoverOptions(np.stack([own, every[0]]), np.array([[1], [2]]), np.ones(2), space)
+        for own in cover
+    ]
+    assert matching.has_k_matches(cover, k)
+    best = matching.find_optimum(options, k, np.ones(rows, np.int64), Budget())
+    assert best.amount == rows
+    assert matching.lower_bound(options, k) <= best.cost + 1e-9
+
+
 def test_bounds_of_classes_are_below_the_optimum(space):
     rows = rows_of(space)
     best, tables = classes.solve_by_subsets(rows, 10, Budget())
@@ -106,9 +123,9 @@ def test_bounds_of_classes_are_below_the_optimum(space):
     assert sum(rows.compute_costs([group for group, _ in tables[0]])) == pytest.approx(best.cost)
     whole = rows.build_division([tuple(range(7))])
     for iterations in (1, 30):
-        stopped = classes.solve_by_columns(rows, whole, Budget(iterations=iterations))
+        stopped = branching.solve_by_columns(rows, whole, Budget(iterations=iterations))
         assert stopped.bound <= best.cost + 1e-9 <= stopped.cost + 2e-9
-    found = classes.solve_by_columns(rows, whole, Budget())
+    found = branching.solve_by_columns(rows, whole, Budget())
     assert found.is_proved
     assert found.cost == pytest.approx(best.cost)
 

@@ -43,7 +43,7 @@ def make_problem(columns, person):
 def test_rows_change_places_where_classes_get_narrower():
     problem = make_problem({"x": [1, 9, 9, 1, 1, 9]}, [0, 0, 1, 1, 2, 2])
     rows = np.array([[0, 1], [2, 3], [4, 5]])
-    moved = realign_rows(problem, LinkedGoal(None, ()), rows, 2, np.zeros(3, np.int64))
+    moved = realign_rows(problem, range(len(problem.domains)), rows, 2, np.zeros(3, np.int64))
     values = np.array([1, 9, 9, 1, 1, 9])[moved]
     assert (values == values[0]).all()
     assert sorted(moved.ravel()) == [0, 1, 2, 3, 4, 5]
@@ -52,7 +52,7 @@ def test_rows_change_places_where_classes_get_narrower():
 def test_a_row_that_is_left_out_can_change_places_too():
     problem = make_problem({"x": [5, 1, 1, 1]}, [0, 0, 1, 2])
     rows = np.array([[0, 1], [2, -1], [3, -1]])
-    moved = realign_rows(problem, LinkedGoal(None, ()), rows, 1, np.zeros(3, np.int64))
+    moved = realign_rows(problem, range(len(problem.domains)), rows, 1, np.zeros(3, np.int64))
     assert moved.tolist() == [[1, 0], [2, -1], [3, -1]]
 
 

@@ -8,7 +8,7 @@ import shoal
 from shoal.assessment.attacks.attack_data import AttackData
 from shoal.assessment.attacks.descriptions import (
     find_described,
-    find_isolated,
+    find_fitting_rows,
     to_comparable_strings,
 )
 from shoal.errors import InputError
@@ -59,12 +59,10 @@ def test_all_released_columns_are_used():
 
 
 def test_a_plain_column_singles_out():
-    """Everybody has a cost of their own: a description with it fits one person, and nothing else does."""
+    """Everybody has a cost of their own: a description gets it sooner or later, and then fits one person."""
     own = pl.DataFrame({"age": [1] * 1000, "ill": ["x"] * 1000, "cost": range(1000)})
     _, outcome = single_out(own, own, own.with_columns(cost=pl.col("cost") + 1000))
-    assert outcome.rate.share == pytest.approx(
-        2 / 3, abs=0.05
-    )  # mean over 1 to 3 columns of three of having it
+    assert outcome.rate.share == 1.0
     assert outcome.control.share == 0.0
     assert outcome.grade == "serious"
     _, outcome = single_out(own.drop("cost"), own, own)
@@ -115,7 +113,7 @@ def test_who_fits_by_hand(table):
     rows, told = rng.integers(0, ROWS, (200, 4)), rng.random((200, 4)) < 0.8
     told[:, 0] = True
     fits = {"age": in_range} | dict.fromkeys(("ill", "part", "cost"), lambda cell, value: cell == value)
-    found = find_isolated(made, read_table(table), find_described(made)[0], rows, told)
+    found = find_fitting_rows(made, read_table(table), find_described(made)[0], rows, told).count == 1
     expected = by_hand(HIDDEN.to_dicts(), table.to_dicts(), rows, told, fits)
     assert found.tolist() == expected
     assert 5 < sum(expected) < 195
@@ -138,7 +136,7 @@ def test_a_column_without_a_role_that_was_generalised():
         "part": lambda cell, value: value in ("ab" if cell == "north" else "cd"),
         "cost": lambda cell, value: cell == value,
     }
-    found = find_isolated(made, read_table(OWN), find_described(made)[0], rows, told)
+    found = find_fitting_rows(made, read_table(OWN), find_described(made)[0], rows, told).count == 1
     assert found.tolist() == by_hand(nodes.to_dicts(), OWN.to_dicts(), rows, told, fits)
 
 

@@ -163,3 +163,31 @@ def test_what_is_refused(people, settings, message):
 def test_where_nothing_is_known_of_the_columns():
     with pytest.raises(RecipeError, match="say which columns"):
         shoal.risk(pl.DataFrame({"x": [1.5, 2.5, 1.5], "y": ["a", "a", "a"]}))
+
+
+def test_rows_without_any_value_do_not_lower_averages():
+    """Five rows of one class among 45 of `*`: a fifth is the chance to be right, not (5/5 + 45/45)/50."""
+    frame = pl.DataFrame({"a": ["x"] * 5 + ["*"] * 45, "b": ["y"] * 5 + ["*"] * 45})
+    found = shoal.risk(frame, ["a", "b"])
+    assert (found.rows, found.classes, found.suppressed_rows) == (50, 2, 45)
+    assert found.prosecutor.average == found.marketer == found.measures.average_risk == 0.2
+    assert dict(found.prosecutor.above)[0.09] == 1.0
+    assert found.prosecutor.maximum == found.measures.max_risk == 0.2
+    assert found.to_dict()["suppressed_rows"] == 45
+    assert any("45 rows have no value but *" in each for each in found.warnings)
+    assert shoal.measure(frame, ["a", "b"]).average_risk == 0.2
+    # k is still that of all that is released.
+    assert shoal.measure(frame.head(8), ["a", "b"]).k == 3
+    estimated = shoal.risk(frame, ["a", "b"], sampling_fraction=0.5)
+    assert estimated.records["journalist_risk"][49] == 0.01  # of the hundred people everybody fits
+    alone = shoal.risk(frame[:5], ["a", "b"], sampling_fraction=0.5)
+    assert estimated.journalist.average == alone.journalist.average
+    assert estimated.uniques.uniques == alone.uniques.uniques
+
+
+@pytest.mark.parametrize("stars", [0, 1, 6])
+def test_one_row_of_stars_alone_is_somebody_and_nothing_else_leaves_nothing_to_count(stars):
+    frame = pl.DataFrame({"a": ["x"] * (6 - stars) + ["*"] * stars})
+    found = shoal.risk(frame, ["a"])
+    assert found.suppressed_rows == 0
+    assert found.prosecutor.average == found.classes / 6

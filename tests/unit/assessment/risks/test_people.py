@@ -102,3 +102,14 @@ def test_a_release_that_keeps_its_people_is_counted_like_any_table():
     found = shoal.risk(released, ["sex", "age"], person="id", largest=1).people_risk
     # a and b have two equal rows each, c one and d three: only their number tells c and d apart
     assert [each.unique.value for each in found.curve] == [0, 1 / 4, 1 / 4, 1 / 2]
+
+
+def test_a_column_of_people_that_nobody_named_is_told():
+    frame = pl.DataFrame(
+        {"patient_id": [i // 4 for i in range(40)], "hospital_id": [i // 20 for i in range(40)]}
+    ).with_columns(age=pl.int_range(40) // 5)
+    (told,) = shoal.risk(frame, ["age"]).warnings
+    assert told.startswith("'patient_id' repeats: 10 values in 40 rows")
+    assert "--person patient_id" in told
+    assert shoal.risk(frame, ["age"], person="patient_id").warnings == ()
+    assert shoal.risk(frame.with_columns(patient_id=pl.int_range(40)), ["age", "patient_id"]).warnings == ()

@@ -7,7 +7,9 @@ import polars as pl
 import pytest
 from tests.entries import list_untested
 
+import shoal
 from shoal.codespace.loss import LOSSES
+from shoal.errors import RecipeError
 from shoal.table.hierarchies import Hierarchy
 
 JOBS = Hierarchy.from_tree({"manual": ["mason", "smith"], "office": ["clerk", "judge", "lawyer"]})
@@ -124,6 +126,53 @@ def test_a_table_without_anything_left_has_loss_one(problem, recode, name):
     for classes, cells in (([0] * 4, [["*"] * 3]), ([-1] * 4, None)):
         measured = LOSSES[name]().measure(recode(problem, classes, cells), np.ones(3))
         close(measured, 1, dict.fromkeys(FRAME.columns, 1))
+
+
+AGES = Hierarchy.from_tree({"young": ["0", "10"], "old": ["50", "100"]})
+
+
+@pytest.mark.parametrize(("classes", "cells"), [([0] * 4, [["*"] * 3]), ([0, 0, 1, 1], [["*"] * 3] * 2)])
+def test_numbers_that_are_suppressed_have_lost_their_variance(code, recode, classes, cells):
+    """Whatever they were released as: the median of a class is not what a reader of `*` sees."""
+    for hierarchy in ({"job": JOBS}, {"job": JOBS, "age": AGES}):
+        made = recode(code(FRAME, hierarchy=hierarchy), classes, cells)
+        close(LOSSES["squared-error"]().measure(made, np.ones(3)), 1, {"age": 1, "colour": 0, "job": 0})
+
+
+def test_numbers_with_a_hierarchy_are_numbers(code, recode):
+    trees = {"job": JOBS, "age": Hierarchy.from_tree({"all": ["100", "50", "10", "0", "7"]})}
+    for hierarchy in ({"job": JOBS, "age": AGES}, trees):
+        made = recode(code(FRAME, hierarchy=hierarchy), CLASSES)
+        by_node = 26 / 62 if hierarchy is not trees else 1.0  # one node is all that this tree has
+        assert LOSSES["squared-error"]().measure(made, np.ones(3)).columns["age"] == pytest.approx(by_node)
+
+
+def test_squared_errors_of_dates_and_of_markers_among_numbers(code, recode):
+    days = pl.DataFrame({"day": ["2020-01-01", "2020-01-02", "2020-01-11", "2020-01-12"]})
+    tree = Hierarchy.from_tree({"early": days["day"][:2].to_list(), "late": days["day"][2:].to_list()})
+    made = recode(code(days, hierarchy={"day": tree}), CLASSES)
+    # Days 0, 1, 10 and 11 around 5.5: 2 * 30.25 + 2 * 20.25; one day is lost in each class.
+    assert LOSSES["squared-error"]().measure(made, np.ones(1)).value == pytest.approx(2 / 101)
+    marked = pl.DataFrame({"age": ["0", "10", "?", "?"]})
+    tree = Hierarchy.from_tree({"known": ["0", "10"], "unknown": ["?"]})
+    made = recode(code(marked, hierarchy={"age": tree}), CLASSES)
+    assert 0 < LOSSES["squared-error"]().measure(made, np.ones(1)).value < 0.5
+
+
+def test_a_release_without_any_number_is_not_the_best():
+    """It was, with a loss of 0: columns of numbers with a hierarchy did not count."""
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"age": rng.integers(20, 60, 300), "job": rng.choice(["mason", "smith"], 300)})
+    tree = Hierarchy.from_tree({f"{d}s": [str(d + i) for i in range(10)] for d in (20, 30, 40, 50)})
+    asked = {"k": 5, "algorithm": "lattice", "loss": "squared-error", "hierarchies": {"age": tree}}
+    made = shoal.anonymize(frame, quasi=["age"], others="keep", **asked)
+    assert set(made.frame["age"]) == {"20s", "30s", "40s", "50s"}
+    assert 0 < made.report.loss["value"] < 0.1
+    assert made.report.warnings == ()
+    both = shoal.anonymize(frame, quasi=["age", "job"], **asked)
+    assert any("does not look at 'job'" in each for each in both.report.warnings)
+    with pytest.raises(RecipeError, match="a release without any value would lose nothing"):
+        shoal.anonymize(frame, quasi=["job"], others="keep", **{**asked, "hierarchies": None})
 
 
 def test_weights_that_are_all_zero(problem, recode):

@@ -54,10 +54,11 @@ def test_the_first_rows_never_change() -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 1000, BLOCK_ROWS, BLOCK_ROWS + 1])
-def test_a_longer_table_starts_with_the_shorter_one(rows: int) -> None:
-    longer = sample(rows=300_000)
-    assert longer.height == 300_000
-    assert_frame_equal(sample(rows=rows), longer.head(rows))
+@pytest.mark.parametrize(("name", "many"), [("hospital", 300_000), ("visits", 60_000)])
+def test_a_longer_table_starts_with_the_shorter_one(name: str, many: int, rows: int) -> None:
+    longer = sample(name, rows=many)
+    assert longer.height == many
+    assert_frame_equal(sample(name, rows=rows), longer.head(rows))
 
 
 def test_blocks_differ_from_each_other() -> None:
@@ -68,7 +69,7 @@ def test_blocks_differ_from_each_other() -> None:
 def test_unknown_name_suggests_the_nearest() -> None:
     with pytest.raises(InputError, match=r"unknown sample 'hopsital': did you mean 'hospital'\?"):
         sample("hopsital")
-    with pytest.raises(InputError, match="unknown sample 'zoo': there are 'hospital'"):
+    with pytest.raises(InputError, match="unknown sample 'zoo': there are 'hospital', 'visits'"):
         sample_hierarchies("zoo")
 
 
@@ -87,7 +88,8 @@ def test_every_sample_is_described() -> None:
     for name, spec in SAMPLES.items():
         assert spec.name == name
         assert "\n" not in spec.description
-        assert set(spec.roles.values()) <= {"quasi", "sensitive", "identifier", "plain"}
+        assert set(spec.roles.values()) <= {"quasi", "sensitive", "identifier", "plain", "person", "set"}
+        assert list(spec.separators) == [column for column, role in spec.roles.items() if role == "set"]
         assert all(reason.endswith(".") and reason.count(". ") == 0 for reason in spec.why.values())
         made = sample(name, rows=100)
         assert made.schema == pl.Schema(spec.schema)
@@ -112,7 +114,8 @@ def test_a_sample_whose_roles_miss_a_column_is_refused() -> None:
 
 def test_the_page_tells_the_roles_and_reasons() -> None:
     page = (Path(__file__).parents[4] / "docs" / "sample.md").read_text(encoding="utf-8")
-    hospital = SAMPLES["hospital"]
-    for column, role in hospital.roles.items():
-        row = next(line for line in page.splitlines() if line.startswith(f"| `{column}` |"))
-        assert row.endswith(f"| {role} | {hospital.why[column]} |")
+    for name, spec in SAMPLES.items():
+        section = page.partition(f"## Columns of `{name}`")[2]
+        for column, role in spec.roles.items():
+            row = next(line for line in section.splitlines() if line.startswith(f"| `{column}` |"))
+            assert row.endswith(f"| {role} | {spec.why[column]} |")

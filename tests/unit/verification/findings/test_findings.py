@@ -240,6 +240,42 @@ class TestPeople:
         found = by_id(shoal.anonymize(frame, **ROLES, row_order="released"))["repeated:id"]
         assert (found.figure, found.severity) == (0.25, "medium")
 
+    @pytest.mark.parametrize("roles", [{"others": "drop"}, {"others": "keep"}, {"plain": ["patient_id"]}])
+    @pytest.mark.parametrize("memory", [None, "1GB"])
+    def test_a_column_that_nobody_named_may_say_whose_row_it_is(self, roles, memory, tmp_path):
+        names = ["age", "sex", "patient_id"]
+        frame = people(400).sort("age").with_columns(patient_id=pl.int_range(400) // 10).select(names)
+        frame.write_csv(tmp_path / "t.csv")
+        asked = {"quasi": ["age", "sex"], "k": 10, "algorithm": "mondrian", "row_order": "released"}
+        more = {"memory": memory, "output": tmp_path / "r.csv"} if memory else {}
+        release = shoal.anonymize(tmp_path / "t.csv", **asked, **roles, **more)
+        found = by_id(release)["repeated:patient_id"]
+        assert found.severity == "high"
+        assert "name it with --person patient_id, so that people are counted" in found.remedy
+        named = shoal.anonymize(tmp_path / "t.csv", **asked, person="patient_id", **more)
+        assert "repeated:patient_id" not in by_id(named)
+
+    def test_other_columns_that_repeat_say_nothing_about_people(self):
+        frame = people(400).sort("age").with_columns(hospital_id=pl.int_range(400) // 10)
+        release = shoal.anonymize(frame, quasi=["age", "sex"], k=10, algorithm="mondrian", others="drop")
+        assert not [name for name in by_id(release) if name.startswith("repeated")]
+
+    def test_missing_ids_of_a_named_person_are_nobody_elses(self):
+        frame = people(400).select("id", "age", "sex").sort("age")
+        frame = frame.with_columns(
+            pl.when(pl.int_range(400) < 100).then(None).otherwise(pl.col("id")).alias("id")
+        )
+        release = shoal.anonymize(frame, quasi=["age", "sex"], person="id", k=10, algorithm="mondrian")
+        assert "repeated:id" not in by_id(release)
+
+    def test_verify_sees_a_column_of_ids(self):
+        frame = people(400).sort("age").with_columns(patient_id=pl.int_range(400) // 10)
+        release = shoal.anonymize(
+            frame.select("age", "sex", "patient_id"), quasi=["age", "sex"], others="keep", k=10
+        )
+        found = shoal.verify(release.frame, quasi=["age", "sex"], k=10).findings
+        assert "repeated:patient_id" in {finding.id for finding in found}
+
     def test_a_person_per_row(self):
         assert "repeated:id" not in by_id(shoal.anonymize(people().select("id", "age", "sex"), **ROLES))
 

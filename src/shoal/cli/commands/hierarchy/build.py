@@ -58,6 +58,8 @@ def build(
     encoding: o.Encoding = None,
     no_header: o.NoHeader = False,
     na: o.Na = None,
+    sheet: o.Sheet = None,
+    decimal: o.DecimalSign = ".",
     depth: h.Depth = None,
     limit: h.Limit = 12,
     as_json: o.AsJson = False,
@@ -73,7 +75,7 @@ def build(
     h.check_drawing_limits(depth, limit)
     h.check_output(output, format, [input])
     parameters = dict(a.parse_pairs("--set", set))
-    table = read_table(input, a.reading_options(delimiter, encoding, no_header, na))
+    table = read_table(input, a.reading_options(delimiter, encoding, no_header, na, sheet, decimal=decimal))
     h.check_column(table, column)
     known = Column(
         column, a.types_of(table, None, type).get(column), a.orders_of(order).get(column), na=tuple(na or ())

@@ -35,6 +35,7 @@ def check(
     encoding: o.Encoding = None,
     no_header: o.NoHeader = False,
     na: o.Na = None,
+    sheet: o.Sheet = None,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
@@ -51,9 +52,8 @@ def check(
         raise RecipeError("--fix and -o FILE go together: -o says where the fixed hierarchy is written")
     h.check_output(output, format, [table] if table is not None else [])
     listing = list_source(source, column)
-    opened = (
-        None if table is None else read_table(table, a.reading_options(delimiter, encoding, no_header, na))
-    )
+    options = a.reading_options(delimiter, encoding, no_header, na, sheet)
+    opened = None if table is None else read_table(table, options)
     name = column if opened is None else h.find_column(opened, source, column)
     checked = check_hierarchy(
         listing, () if opened is None or name is None else count_value_rows(opened, name)

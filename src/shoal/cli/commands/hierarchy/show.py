@@ -20,6 +20,7 @@ def show(
     encoding: o.Encoding = None,
     no_header: o.NoHeader = False,
     na: o.Na = None,
+    sheet: o.Sheet = None,
     depth: h.Depth = None,
     limit: h.Limit = 12,
     as_json: o.AsJson = False,
@@ -34,7 +35,7 @@ def show(
     found: dict[str, Any] = {"source": source}
     rows = None
     if table is not None:
-        opened = read_table(table, a.reading_options(delimiter, encoding, no_header, na))
+        opened = read_table(table, a.reading_options(delimiter, encoding, no_header, na, sheet))
         name = h.find_column(opened, source, column)
         rows = count_value_rows(opened, name)
         found |= {"column": name, "uncovered": {value: rows[value] for value in uncovered(tree, rows)}}

@@ -11,7 +11,7 @@ from shoal.assessment.risks.patterns import (
     is_ip,
     is_phone,
 )
-from shoal.assessment.risks.personal import KINDS, find_kind, simplify_name
+from shoal.table.personal import KINDS, find_kind, simplify_name
 
 NAMES = {
     "name": "name Name first_name lastName Vorname Nachname nom Prénom nombre Apellidos surname",

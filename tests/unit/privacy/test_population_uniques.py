@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import brute
 
-from shoal.assessment.risks.uniqueness import (
+from shoal.errors import RecipeError
+from shoal.privacy.population_uniques import (
     estimate_by_pitman,
     estimate_by_shlosser,
     estimate_by_snb,
@@ -16,7 +17,6 @@ from shoal.assessment.risks.uniqueness import (
     fit_snb,
     snb_expected,
 )
-from shoal.errors import RecipeError
 
 SIZE = np.array([1, 2, 3, 6, 12])
 MANY = np.array([60, 12, 5, 3, 2])

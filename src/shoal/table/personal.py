@@ -44,6 +44,21 @@ def find_kind(name: str) -> PersonalDataKind | None:
     return next((kind for kind in KINDS if re.search(rf"\b(?:{kind.words})\b", text)), None)
 
 
+PERSON_NUMBERS = ("number of a person", "official number", "user name", "number")
+"""Kinds of columns that may say whose row it is."""
+
+
+def may_name_person(name: str, kind: str) -> bool:
+    """Whether a column has numbers of people; a number with another word, such as hospital_id, has not."""
+    return kind in PERSON_NUMBERS and (kind != "number" or " " not in simplify_name(name))
+
+
+def announces_person(name: str) -> bool:
+    """Whether the name of a column alone says that it has numbers of people."""
+    kind = find_kind(name)
+    return kind is not None and may_name_person(name, kind.name)
+
+
 # The first that fits counts, so what is more special stands before what is more general. Of each kind the
 # words of English, then German, French and Spanish.
 KINDS: tuple[PersonalDataKind, ...] = (

@@ -82,6 +82,27 @@ def estimate_population_uniques(sizes: NDArray[np.integer], fraction: float) -> 
     )
 
 
+def estimate_unique_share(
+    sizes: NDArray[np.integer], fraction: float, estimator: Estimator | Literal["dankar"]
+) -> float:
+    """The share of the population that is unique by one estimator, or by the one that Dankar's rule takes.
+
+    Zayatz's estimate stands in where the estimator has no answer.
+    """
+    if estimator == "dankar":
+        return estimate_population_uniques(sizes, fraction).share
+    size, many = np.unique(sizes, return_counts=True)
+    population = max(round(int(sizes.sum()) / fraction), int(sizes.sum()))
+    found = (
+        estimate_by_pitman(size, many, population)
+        if estimator == "pitman"
+        else estimate_by_snb(size, many, fraction)
+        if estimator == "snb"
+        else None
+    )
+    return (estimate_by_zayatz(size, many, population) if found is None else found) / population
+
+
 def check_fraction(fraction: float) -> None:
     """Refuse what is no share of a population."""
     if not 0 < fraction <= 1:

@@ -1,0 +1,154 @@
+"""Classes in the making, which are improved step by step: many regions of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.algorithms.problem import Progress, silent
+from shoal.algorithms.space import ClusteringSpace, Worker, renumber_classes
+from shoal.kernels.random import make_random_states
+from shoal.kernels.refine import DISSOLVE, MOVE, REGROUP, RefineWorkspace, improve_partition, set_up
+from shoal.kernels.rules import count_slots
+
+_REGION = 4096  # rows that one thread works on, at least
+_REGIONS = 16
+_REACH = 6  # neighbours on either side that a row is offered to
+_POOL = 3  # classes that are clustered anew together: more take longer and find hardly more
+_LARGEST_POOL = 4096  # rows
+_DISSOLVE = 4  # one sweep in so many tries to dissolve classes, which seldom pays
+_PATIENCE = 4  # sweeps that save nothing before it stops
+_CURVE = 500e-9  # seconds that a row takes to be sorted along a curve
+
+
+class Partition:
+    """Classes in the making."""
+
+    def __init__(self, space: ClusteringSpace, class_of: NDArray[np.int32], seed: int) -> None:
+        self.space = space
+        self.evaluations = 0
+        """How many times a class was measured with a row more, less or exchanged."""
+        self.swept = 0
+        self.spent = 0.0
+        """Seconds of the budget that are used up."""
+        self._random = np.random.default_rng(seed)
+        classes = _count_places(space, class_of)
+        self._boxes = space.make_boxes(classes, class_of)
+        regions = int(np.clip(space.ident.size // _REGION, 1, _REGIONS))
+        self._rooms = _make_workspaces(space, regions, classes, seed)
+        self._scale = 1.0 / max(space.table.rows * space.whole, np.finfo(float).tiny)
+        self._nanoseconds = space.step_nanoseconds
+        self._sum = float(set_up(space.points, space.measure, space.rules, space.ident, self._boxes))
+
+    @property
+    def loss(self) -> float:
+        """The mean width of a cell, from 0 to 1."""
+        return self._sum * self._scale
+
+    def class_of(self) -> NDArray[np.int32]:
+        """Class of each row, numbered without gaps."""
+        return renumber_classes(self._boxes.of)
+
+    def refine_classes(
+        self, sweeps: int, seconds: float, run: Worker, on_progress: Progress = silent
+    ) -> None:
+        """Improve the classes: so many sweeps more, as long as the budget of ``seconds`` in all lasts."""
+        idle = 0
+        end = self.swept + sweeps
+        while self.swept < end and self.spent < seconds and idle < _PATIENCE:
+            before = self._sum
+            tried = [(REGROUP, 1), (DISSOLVE, 0)] if self.swept % _DISSOLVE == 0 else []
+            for how, most in (*tried, (REGROUP, _POOL), (MOVE, _REACH)):
+                self._improve_along_curve(how, most, seconds, run)
+                share = max(self.spent / seconds, 1 - (end - self.swept) / sweeps)
+                on_progress("refining", min(share, 1.0))
+            self.swept += 1
+            idle = idle + 1 if before - self._sum < 1e-12 * before or before <= 0 else 0
+
+    def _improve_along_curve(self, how: int, most: int, seconds: float, run: Worker) -> None:
+        """Go along one curve."""
+        parts, rank = self._divide_rows(seconds)
+        if self.spent > seconds:
+            return
+        asked = [(part.rows, rank, 0, part.rows.size, how, most, part.allowed, part.room) for part in parts]
+        self._work_in_regions(run, improve_partition, asked)
+
+    def _work_in_regions(self, run: Worker, kernel: Callable[..., Any], asked: list[tuple[Any, ...]]) -> None:
+        """Run a kernel in every region, and note what was saved and the work that it took."""
+        space = self.space
+        shared = space.points, space.measure, space.rules, space.ident, self._boxes
+        # Sums of floats: in the order of the regions, whichever ends first.
+        for saved, work in run.all(kernel, [(*shared, *each) for each in asked]):
+            self._sum -= saved
+            self.evaluations += work
+            self.spent += work * self._nanoseconds * 1e-9
+
+    def _divide_rows(self, seconds: float) -> tuple[list[_Part], NDArray[np.int64]]:
+        """Divide the rows among the threads by place: classes stay whole, and no two threads share one.
+
+        It depends on the table and never on how many threads there are.
+
+        Returns
+        -------
+        the parts, and where each row stands in its part
+        """
+        order = self.space.sort_along_curve(self._random)
+        # The curve itself: sorting the rows is part of the budget.
+        self.spent += order.size * _CURVE
+        place = np.empty_like(order)
+        place[order] = np.arange(order.size)
+        regions, boxes = len(self._rooms), self._boxes
+        region = np.where(boxes.head >= 0, place[boxes.head] * regions // order.size, -1)
+        # Rows without a class belong to no region.
+        here = np.where(boxes.of[order] >= 0, region[boxes.of[order]], -1)
+        left = max(seconds - self.spent, 0.0) / (self._nanoseconds * 1e-9)
+        free = np.flatnonzero(boxes.head < 0)[::-1]
+        clock = max(int(room.clock[0]) for room in self._rooms)
+        parts = []
+        for number, room in enumerate(self._rooms):
+            rows = order[here == number]
+            place[rows] = np.arange(rows.size)
+            mine = free[number::regions]
+            room.free[0], room.free[1 : mine.size + 1] = mine.size, mine
+            room.clock[0] = clock
+            parts.append(_Part(rows, int(left * (rows.size / order.size)), room))
+        return [part for part in parts if part.rows.size > 0], place
+
+
+class _Part(NamedTuple):
+    """What one thread works on."""
+
+    rows: NDArray[np.int64]
+    """Along a curve."""
+    allowed: int
+    """What is left of the budget, in evaluations: the unit that kernels count."""
+    room: RefineWorkspace
+
+
+def _count_places(space: ClusteringSpace, class_of: NDArray[np.int32]) -> int:
+    """Number of classes to have memory for: splitting needs free ones, as many again."""
+    used = int(class_of.max()) + 1
+    fit = int(space.table.rows // max(space.rules.size, 1))
+    return max(used, min(fit, max(2 * used, _LARGEST_POOL))) + 1
+
+
+def _make_workspaces(space: ClusteringSpace, regions: int, classes: int, seed: int) -> list[RefineWorkspace]:
+    """Memory for every region; when a class was seen is noted in one place, since no class is in two."""
+    seen = np.zeros(classes, np.int64)
+    pool = min(space.ident.size, _LARGEST_POOL)
+    return [
+        RefineWorkspace(
+            seen=seen,
+            clock=np.zeros(1, np.int64),
+            random=random,
+            histogram=np.zeros((1, count_slots(space.rules)), np.int64),
+            free=np.zeros(classes + 1, np.int64),
+            pool=np.empty((3, pool), np.int64),
+            ids=np.zeros(classes, np.int64),
+            bound=np.empty(pool),
+        )
+        for random in make_random_states(seed, regions)
+    ]
