@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
 from itertools import pairwise
-from math import log2
+from math import log, log2
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,6 +53,15 @@ def shares(values: list[object]) -> dict[object, float]:
 def most_gained(values: list[object], whole: list[object]) -> float:
     """How much more likely than in the whole a value is, at the most."""
     return max(p / shares(whole)[value] for value, p in shares(values).items()) - 1
+
+
+def estimate_entropy(values: list[object]) -> float:
+    """By Grassberger, without a constant that cancels out."""
+
+    def g(count: int) -> float:
+        return sum(2 / (2 * k - 1) for k in range(1, count // 2 + 1))
+
+    return g(len(values)) - sum(p * g(values.count(value)) for value, p in shares(values).items())
 
 
 ALGORITHM_CASES: Mapping[str, list[AlgorithmCase]] = {
@@ -107,7 +116,11 @@ MODEL_CASES: Mapping[str, list[ModelCase]] = {
         ModelCase(
             ("entropy-l(l=2)",),
             lambda values, whole: -sum(p * log2(p) for p in shares(values).values()) >= 1 - 1e-12,
-        )
+        ),
+        ModelCase(
+            ("k(k=2)", "entropy-l(l=1.8,estimator=grassberger)"),
+            lambda values, whole: estimate_entropy(values) >= log(1.8) - 1e-12,
+        ),
     ],
     "recursive-cl": [
         ModelCase(

@@ -38,7 +38,7 @@ class Rule:
     =========== =====================================================================================
     DISTINCT    number of values >= limit
     SHARE       c / n <= limit for every value
-    ENTROPY     exp(entropy) >= limit
+    ENTROPY     exp(entropy) >= limit; with ``option`` by Grassberger's estimate, and so many values
     RECURSIVE   the largest c / the sum of all but the ``option - 1`` largest < limit
     TRANSPORT   mean over ``option`` levels of half the sum over nodes of abs(c / n - q / N) <= limit
     ORDERED     sum over values of abs(sum so far of c / n - q / N), over ``option`` steps, <= limit

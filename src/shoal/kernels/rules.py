@@ -34,6 +34,8 @@ from shoal.kernels.signatures import Matrix
 _CLEARED = 1 << 32  # more than a unit is counted in a class, see `clear_histogram`
 _MOST_CLEARED = 1 << 62
 _ROUNDING = 1e-12  # relative; far more than logarithms of whole numbers are off
+_FEW = 32  # pairs of rows up to which Grassberger's sum is taken; then its series is as accurate as a float
+_CONSTANT = 1.2703628454614782  # Euler's constant and the logarithm of 2
 _PRIMES = as_int64(2147483647), as_int64(2147483629)  # below 2^31: products of remainders fit 64 bits
 _ONE = as_int64(1)
 _ZERO = as_int64(0)  # all that a plain zero is handed to would be compiled twice
@@ -265,6 +267,10 @@ def is_satisfied(rules: Rules, histogram: NDArray[np.int64], side: int) -> bool:
             holds = people > 0 and bound[test[r, BOUND]] <= size / people <= limit[r]
         elif kind == SHARE:
             holds = largest / members <= limit[r]
+        elif kind == ENTROPY and option != 0:
+            holds = distinct >= limit[r] and _has_estimated_entropy(
+                histogram, side, first, last, total, limit[r]
+            )
         elif kind == ENTROPY:
             # Fewer than l values cannot have the entropy of l: that saves the logarithms.
             holds = (
@@ -310,6 +316,33 @@ def _has_entropy(
     return _equals_power(histogram, side, first, last, total, limit, _PRIMES[0]) and _equals_power(
         histogram, side, first, last, total, limit, _PRIMES[1]
     )
+
+
+@inner_kernel
+def _has_estimated_entropy(
+    histogram: NDArray[np.int64], side: int, first: int, last: int, total: int, limit: float
+) -> bool:
+    """Whether Grassberger's estimate of the entropy is that of ``limit`` equally frequent values."""
+    weighed = 0.0
+    for v in range(first, last):
+        if histogram[side, v] > 0:
+            weighed += histogram[side, v] * _estimate_logarithm(histogram[side, v])
+    # No estimate equals the logarithm of a whole number: what is too near to tell counts as less.
+    return exp(_estimate_logarithm(total) - weighed / total) >= limit * (1 + _ROUNDING)
+
+
+@inner_kernel
+def _estimate_logarithm(count: int) -> float:
+    """Grassberger's G: what stands for the logarithm of a count in his estimate of an entropy."""
+    half = count // 2
+    if half <= _FEW:
+        summed = 0.0
+        for k in range(1, half + 1):
+            summed += 2.0 / (2.0 * k - 1.0)
+        return summed - _CONSTANT
+    # The asymptotic series of the digamma function at half + 1/2.
+    rest = 1.0 / (float(half) * float(half))
+    return log(2.0 * half) + rest * (1.0 / 24.0 - rest * (7.0 / 960.0 - rest * (31.0 / 8064.0)))
 
 
 @inner_kernel

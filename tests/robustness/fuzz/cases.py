@@ -385,6 +385,9 @@ ABOUT_VALUES = (*_VALUES, *(name for name in _NEW if ALL_MODELS[name].sensitive)
 ABOUT_ROWS = (*_ROWS, *(name for name in _NEW if not ALL_MODELS[name].sensitive))
 
 
+_WORDS = ("form", "estimator")  # parameters whose values are words
+
+
 def _asked(random: Random, name: str, sensitive: list[Column]) -> dict[str, Any]:
     """Parameters of a model: mostly within reach, sometimes hard, now and then nonsense."""
     wild = random.random() < 0.02
@@ -392,7 +395,10 @@ def _asked(random: Random, name: str, sensitive: list[Column]) -> dict[str, Any]
         "k": {"k": (2, 2, 3, 4, 5, 10, 100)},
         "distinct-l": {"l": (2, 2, 3, 4)},
         "p-sensitive": {"p": (2, 2, 3)},
-        "entropy-l": {"l": (1.2, 1.5, 2, 2.5, 3)},
+        "entropy-l": {
+            "l": (1.2, 1.5, 2, 2.5, 3),
+            "estimator": ("shannon", "shannon", "grassberger"),
+        },
         "recursive-cl": {"c": (0.5, 1, 1.5, 2, 3, 4.1), "l": (2, 2, 3)},
         "alpha-k": {"alpha": (0.4, 0.5, 0.6, 0.75, 0.9), "k": (1, 2, 3)},
         "t": {"t": (0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 0, 1)},
@@ -411,7 +417,7 @@ def _asked(random: Random, name: str, sensitive: list[Column]) -> dict[str, Any]
         return {key: value for key, value in shown.items() if key != "column"}
     asked = {key: random.choice(values) for key, values in choices[name].items()}
     if wild:
-        asked = {key: random.choice((0, 1, -1, 10**9, 1e-9)) for key in asked if key != "form"}
+        asked = {key: random.choice((0, 1, -1, 10**9, 1e-9)) for key in asked if key not in _WORDS}
     if name == "t":
         asked["distance"] = random.choice(("equal", "equal", "ordered", "hierarchical"))
     if name in ABOUT_VALUES and random.random() < 0.5:

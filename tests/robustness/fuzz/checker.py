@@ -583,7 +583,15 @@ def _distinct(counts: Counter[Any], _: Counter[Any], p: dict[str, Any], __: Know
 
 def _entropy(counts: Counter[Any], _: Counter[Any], p: dict[str, Any], __: Known) -> bool:
     total = counts.total()
+    if p.get("estimator") == "grassberger":
+        estimate = _harmonic(total) - sum(n * _harmonic(n) for n in counts.values()) / total
+        return len(counts) >= p["l"] and estimate >= log(p["l"]) - EPS
     return exp(-sum(n / total * log(n / total) for n in counts.values())) >= p["l"] - EPS
+
+
+def _harmonic(count: int) -> float:
+    """Grassberger's stand-in for the logarithm, up to a constant."""
+    return sum(2 / (2 * k - 1) for k in range(1, count // 2 + 1))
 
 
 def _recursive(counts: Counter[Any], _: Counter[Any], p: dict[str, Any], __: Known) -> bool:

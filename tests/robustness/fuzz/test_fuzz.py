@@ -213,7 +213,11 @@ def test_the_judge_and_the_verifier_agree(distance, seed):
         "s": [random.choice("abbccc") for _ in range(rows)],
     }
     tree = [("a", "left", "*"), ("b", "left", "*"), ("c", "right", "*")]
-    goal = {**GOALS, "t": {"t": random.choice((0.1, 0.3, 0.5)), "distance": distance}}
+    goal = {
+        **GOALS,
+        "entropy-l": {"l": 1.8, "estimator": random.choice(("shannon", "grassberger"))},
+        "t": {"t": random.choice((0.1, 0.3, 0.5)), "distance": distance},
+    }
     known = [
         checker.Known("class", "quasi", table["class"]),
         checker.Known("s", "sensitive", table["s"], order=["a", "b", "c"], tree=tree),
