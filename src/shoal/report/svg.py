@@ -113,6 +113,21 @@ def draw_columns(
     return _wrap_drawing(title, width, height, drawn)
 
 
+def draw_small_columns(title: str, values: Sequence[float], notes: Sequence[str], kind: str = "after") -> str:
+    """Standing bars without axes, as small as a word, with what a browser shows when the pointer rests."""
+    width, height = 132, 32
+    step, longest = width / max(len(values), 1), max(values, default=0.0) or 1.0
+    # What is there can be seen, however little it is beside the longest.
+    sizes = [max(value / longest * height, 1.0) if value else 0.0 for value in values]
+    bars = (
+        _draw_box(
+            at * step, height - size, step - min(2.0, step * 0.15), size, kind, Bar(note, (), f"{value:,.0f}")
+        )
+        for at, (size, value, note) in enumerate(zip(sizes, values, notes, strict=True))
+    )
+    return _wrap_drawing(title, width, height, bars)
+
+
 def draw_curves(title: str, series: Sequence[tuple[str, Sequence[tuple[float, float]]]], mark: float) -> str:
     """Shares (upward) that grow with a number from 1 on (to the right, by powers of ten), in steps.
 

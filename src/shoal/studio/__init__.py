@@ -13,6 +13,7 @@
     worker.py       what that process does; figures.py counts what pages show of a run beyond its report
     process.py      ChildProcess: how the studio starts, hears and ends what runs beside it
     profile.py      what the head of a column shows
+    contributions.py  what each column adds to the risk; describing/ draws it, and chooses many at once
     presets.py      goals in plain words
     journal.py      Journal: every decision, to be undone, logged, and saved in a project
     projects.py     the project in the page; its file is that of `shoal.recipes.project`

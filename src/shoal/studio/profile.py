@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shoal.assessment.risks.subsets import ColumnSet
 from shoal.codespace.encoding import find_column_type
@@ -14,6 +15,7 @@ from shoal.table import Column, ColumnType, Table, parse_values, to_strings
 from shoal.table.frames import use_safe_name
 
 _BARS = 12
+_EXAMPLES = 3
 _MANY = 10_000
 _CODE = r"^[+-]?0[0-9]"  # digits that begin so are no number
 _LINES = ("integer", "float", "date", "datetime")
@@ -33,6 +35,13 @@ class ColumnProfile:
     """Rows per range of a number or date, or per value, the commonest first; empty where all differ."""
     ends: tuple[str, str]
     """What the first and the last bar stand for."""
+    examples: tuple[tuple[str, float], ...] = ()
+    """Some values with their shares of the rows: the quartiles of numbers and dates, else the commonest."""
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether bars and examples are in the order of the values."""
+        return self.type in _LINES
 
     @property
     def distinct_values(self) -> int:
@@ -68,9 +77,9 @@ def _profile_distinct_values(table: Table, series: pl.Series, column: Column) ->
         there = there.filter(~there["value"].is_in(list(lost)))
     bars, ends = _count_bars(there, type, order)
     missing = table.rows - int(there["rows"].sum())
-    return ColumnProfile(
-        column.name, type, missing, _measure_uniqueness(column.name, table.rows, counted["rows"]), bars, ends
-    )
+    alone = _measure_uniqueness(column.name, table.rows, counted["rows"])
+    examples = _choose_examples(there, type, order, table.rows)
+    return ColumnProfile(column.name, type, missing, alone, bars, ends, examples)
 
 
 def _profile_many_strings(table: Table, series: pl.Series, column: Column) -> ColumnProfile | None:
@@ -85,7 +94,8 @@ def _profile_many_strings(table: Table, series: pl.Series, column: Column) -> Co
     missing = table.rows - len(present)
     if type == "string" and few.str.contains("^[A-Za-z]").mean() > 0.5:  # type: ignore[operator]
         # No number, date or truth value begins with a letter, but for markers of missing ones.
-        return ColumnProfile(column.name, type, missing, alone, (), ("", ""))
+        some = tuple((str(text), 0.0) for text in few.head(_EXAMPLES))
+        return ColumnProfile(column.name, type, missing, alone, (), ("", ""), some)
     if type not in _LINES or present.str.contains(_CODE).any():
         return None
     try:
@@ -94,7 +104,10 @@ def _profile_many_strings(table: Table, series: pl.Series, column: Column) -> Co
         return None
     rows, _ = np.histogram(place, _BARS)
     ends = str(present[int(place.argmin())]), str(present[int(place.argmax())])
-    return ColumnProfile(column.name, type, missing, alone, tuple(rows.astype(int).tolist()), ends)
+    quartiles = _find_quartiles(place, np.ones(place.size))
+    # How often one of so many values occurs says nothing.
+    examples = tuple((str(present[at]), 0.0) for at in dict.fromkeys(quartiles))
+    return ColumnProfile(column.name, type, missing, alone, tuple(rows.astype(int).tolist()), ends, examples)
 
 
 def _measure_uniqueness(name: str, rows: int, times: pl.Series) -> ColumnSet:
@@ -102,6 +115,30 @@ def _measure_uniqueness(name: str, rows: int, times: pl.Series) -> ColumnSet:
     times = times.cast(pl.Int64)
     pairs = int((times * (times - 1)).sum()) // 2
     return ColumnSet((name,), rows, len(times), int((times == 1).sum()), pairs)
+
+
+def _choose_examples(
+    counted: pl.DataFrame, type: ColumnType, order: list[str] | None, rows: int
+) -> tuple[tuple[str, float], ...]:
+    """A few distinct values, with the shares of the rows that have them."""
+    if type in _LINES and counted.height:
+        place = parse_values(counted["value"], type, "", order).to_physical().cast(pl.Float64).to_numpy()
+        chosen = counted[list(dict.fromkeys(_find_quartiles(place, counted["rows"].to_numpy())))]
+    else:
+        chosen = counted.top_k(_EXAMPLES, by=["rows", "value"]).sort(
+            "rows", descending=True, maintain_order=True
+        )
+    texts = map(str, to_strings(chosen["value"]))
+    return tuple((text, times / rows) for text, times in zip(texts, chosen["rows"], strict=True))
+
+
+def _find_quartiles(place: NDArray[np.float64], weight: NDArray[np.number]) -> list[int]:
+    """Where the values stand below which are a quarter, half and three quarters of the rows."""
+    order = np.argsort(place, kind="stable")
+    below = np.cumsum(weight[order])
+    at = np.searchsorted(below, below[-1] * np.array([0.25, 0.5, 0.75]))
+    found: list[int] = order[np.minimum(at, order.size - 1)].tolist()
+    return found
 
 
 def _count_bars(

@@ -32,6 +32,7 @@ from shoal.privacy.people import read_people
 from shoal.recipes.event_tables import name_table, select_columns, select_table, split_column
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.settings import ROLES, list_form_settings
+from shoal.studio.contributions import ColumnContribution, measure_contributions
 from shoal.studio.event_tables import EventTable, EventTables, check_owners, load_event_table
 from shoal.studio.keys import KEY, SecretKeys
 from shoal.studio.private import make_folder
@@ -207,6 +208,7 @@ class StudioWorkspace:
         # By all that the answer depends on, so that going back to an earlier choice counts
         # nothing.
         self._now: dict[tuple[object, ...], CurrentMeasures | str] = {}
+        self._added: dict[tuple[object, ...], Mapping[str, ColumnContribution]] = {}
         self._own: dict[str, int] = {}  # changes that each page made itself, by its id
 
     # What was changed by whom.
@@ -291,7 +293,7 @@ class StudioWorkspace:
         threading.Thread(target=_remove_runs, args=(runs,), daemon=True).start()
         self.source, self.profiles, self.proposals = source, {}, {}
         self.busy = self.failure = ""
-        self.choices, self.trees, self._now = {}, {}, {}
+        self.choices, self.trees, self._now, self._added = {}, {}, {}, {}
         self.type_problems, self.left_behind = {}, []
         self.goal, self.shown, self.others = GoalSettings(), None, {}
         for events in (self.events, *self.further.of_runs.values()):
@@ -475,6 +477,27 @@ class StudioWorkspace:
                 answers[question] = str(error)
 
         return count_current
+
+    def get_contributions(self) -> Mapping[str, ColumnContribution] | None:
+        """What each column of the table of people adds to the risk; None if not counted."""
+        return self._added.get((self.list_own("quasi"), self.of_role("person")))
+
+    def make_contribution_counter(self) -> Callable[[], None]:
+        """What counts that, in a thread of its own."""
+        source, quasi, whose, answers = (
+            self.source,
+            self.list_own("quasi"),
+            self.of_role("person"),
+            self._added,
+        )
+
+        def count_contributions() -> None:
+            if source is not None:
+                others = [name for name in source.table.names if name not in (*quasi, *whose)]
+                person = read_people(source.table, next(iter(whose), None))
+                answers[quasi, whose] = measure_contributions(source.table, quasi, others, person)
+
+        return count_contributions
 
     def _build_cache_key(self) -> tuple[object, ...]:
         """All that the answer depends on."""

@@ -48,3 +48,19 @@ def test_heads_tell_what_there_is(table):
     assert profile_column(table, "gaps").missing == 100
     assert sum(profile_column(table, "day").bars) == 900
     assert profile_column(table, "same").bars == ()
+
+
+def test_examples_are_quartiles_of_numbers_and_else_the_commonest():
+    frame = pl.DataFrame(
+        {
+            "age": [str(20 + i) for i in range(41)],
+            "town": ["Ulm"] * 20 + ["Bonn"] * 11 + ["Kiel"] * 9 + ["Trier"],
+            "name": [f"N{i}" for i in range(41)],
+            "none": [None] * 41,
+        }
+    )
+    table = read_table(frame)
+    found = {name: profile_column(table, name).examples for name in frame.columns}
+    assert [text for text, _ in found["age"]] == ["30", "40", "50"]
+    assert found["town"] == (("Ulm", 20 / 41), ("Bonn", 11 / 41), ("Kiel", 9 / 41))
+    assert len(found["name"]) == 3 and found["none"] == ()

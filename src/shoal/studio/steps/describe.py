@@ -15,6 +15,8 @@ from shoal.errors import InputError, ShoalError
 from shoal.recipes.event_tables import split_column
 from shoal.report.prose import capitalize_sentence
 from shoal.studio import hierarchies, theme
+from shoal.studio.describing.column_picker import ColumnPicker
+from shoal.studio.describing.pictures import draw_column_risk, draw_distribution
 from shoal.studio.page import Page
 from shoal.studio.problems import find_type_problem
 from shoal.studio.state import GROUPED, StudioWorkspace
@@ -57,6 +59,7 @@ _EVENT_ROLES = {role: words for role, words in ROLES.items() if role not in ("se
 _EXAMPLES = 5  # items of sets that are shown
 _LISTED = 60  # values that are offered to be put in order
 _TELLING = 0.01  # a share of rows that is worth a warning
+_ROWS_OF_PERSON = 2.0, 50.0  # rows per value of a column that may say whose row it is
 
 
 def draw_step(page: Page) -> None:
@@ -72,16 +75,25 @@ def draw_step(page: Page) -> None:
     draw_recipe_note(workspace)
     _draw_notices(page)
     _draw_legend()
-    _draw_columns(page, "")
-    for table in workspace.events:
-        _draw_columns(page, table)
+    picker = ColumnPicker(page, ROLES)
+    picker.draw()
+    risks: list[Callable[[], object]] = []
+    for table in ("", *workspace.events):
+        _draw_columns(page, table, picker, risks)
+    picker.find_columns()  # a redraw keeps what is looked for
     foot = ui.refreshable(lambda: _draw_footer(page))
     foot()
-    # Only the foot depends on all columns. The lines stay, and with them the cursor.
-    page.on_change = page.on_counted = foot.refresh
+
+    # Only the foot and the risks depend on all columns. The lines stay, and with them the cursor.
+    def redraw_counts() -> None:
+        for redraw_risk in risks:
+            redraw_risk()
+        foot.refresh()
+
+    page.on_change = page.on_counted = redraw_counts
 
 
-def _draw_columns(page: Page, table: str) -> None:
+def _draw_columns(page: Page, table: str, picker: ColumnPicker, risks: list[Callable[[], object]]) -> None:
     """The columns of the table of people, or of a further one; not those that only join them."""
     workspace = page.workspace
     names = [
@@ -91,8 +103,7 @@ def _draw_columns(page: Page, table: str) -> None:
     ]
     if not table:
         with theme.card():
-            for name in names:
-                _draw_column(page, name)
+            risks += [_draw_column(page, name, picker) for name in names]
         return
     found = workspace.events[table]
 
@@ -101,8 +112,7 @@ def _draw_columns(page: Page, table: str) -> None:
         page.mark_changed()
 
     with theme.card(f"Also: {found.file}", f"{found.table.rows:,} rows about the same people."):
-        for name in names:
-            _draw_column(page, name)
+        risks += [_draw_column(page, name, picker) for name in names]
         made = theme.button("Leave this table out", remove_table, "flat", icon="close")
         made.props["aria-label"] = f"Leave {found.file} out"
 
@@ -148,6 +158,7 @@ def _draw_footer(page: Page) -> None:
     workspace = page.workspace
     _draw_event_upload(page)
     _draw_combined_risk(workspace)
+    count_contributions(workspace)
     for problem in list_type_problems(workspace):
         theme.note(problem, "bad")
     ready = bool(workspace.of_role("quasi")) and not list_type_problems(workspace)
@@ -213,63 +224,101 @@ def _draw_legend() -> None:
                 theme.text(_MEANING[role], "soft small", "span")
 
 
-def _draw_column(page: Page, name: str) -> None:
+def _draw_column(page: Page, name: str, picker: ColumnPicker) -> Callable[[], object]:
+    """The line of a column; what is returned draws its risk anew, which depends on the other columns."""
     workspace = page.workspace
     choice, profile = workspace.choices[name], workspace.profiles[name]
     told = ui.refreshable(lambda: _draw_consequences(page, name))
+    tools = ui.refreshable(lambda: _draw_tools(page, name))
+    risk = ui.refreshable(lambda: draw_column_risk(workspace, name))
     with theme.box(f"column-line role-{choice.role}", data_column=name) as line:
-        with theme.box():
-            theme.text(name, "column-name")
-            theme.text(f"{profile.distinct_values:,} values", "soft small")
-            if profile.missing:
-                theme.text(f"{profile.missing:,} missing", "soft small")
+        with theme.box("column-head"):
+            picker.draw_checkbox(name, line)
+            with theme.box():
+                theme.text(name, "column-name")
+                theme.text(f"{profile.distinct_values:,} values", "soft small")
+                if profile.missing:
+                    share = theme.format_percent(profile.missing / profile.alone.rows)
+                    theme.text(f"{profile.missing:,} missing ({share})", "soft small")
+        draw_distribution(profile)
 
         def redraw_role() -> None:
             role = workspace.choices[name].role
             line.classes(replace=f"column-line role-{role}")  # in the colour of the legend
             told.refresh()
+            tools.refresh()
 
-        change_role = _make_choice_handler(page, name, "role", redraw_role)
-        is_event = bool(split_column(workspace.events, name)[0])
-        _draw_select(f"Role of {name}", _EVENT_ROLES if is_event else ROLES, choice.role, change_role)
-        # The empty key states no type: the recipe leaves it out, and it is inferred.
-        types = {"": f"{_TYPES[profile.type]} (found)", **{t: _TYPES[t] for t in get_args(ColumnType)}}
-        _draw_select(
-            f"Type of {name}",
-            types,
-            choice.type or "",
-            _make_choice_handler(page, name, "type", told.refresh),
-        )
-        told()
+        with theme.box("column-choice"):
+            change_role = _make_choice_handler(page, name, "role", redraw_role)
+            is_event = bool(split_column(workspace.events, name)[0])
+            _draw_select(f"Role of {name}", _EVENT_ROLES if is_event else ROLES, choice.role, change_role)
+            # The empty key states no type: the recipe leaves it out, and it is inferred.
+            types = {"": f"{_TYPES[profile.type]} (found)", **{t: _TYPES[t] for t in get_args(ColumnType)}}
+            change_type = _make_choice_handler(page, name, "type", told.refresh)
+            _draw_select(f"Type of {name}", types, choice.type or "", change_type)
+        with theme.box("why"):
+            told()
+            risk()
+        with theme.box("tools"):
+            tools()
+    return risk.refresh
 
 
 def _draw_consequences(page: Page, name: str) -> None:
-    """What follows from the choices for a column."""
+    """What follows from the choices for a column, in words."""
     workspace = page.workspace
     choice, proposal = workspace.choices[name], workspace.proposals[name]
-    with theme.box("why"):
-        yours = "" if choice.role == proposal.role else f"Your choice. Suggested was {ROLES[proposal.role]}: "
-        theme.text(f"{yours}{proposal.why}")
-        for warning in list_warnings(workspace, name):
-            theme.text(warning, "warn strong")
-        if problem := workspace.type_problems.get(name):
-            theme.text(problem, "bad strong", role="alert")
-        if choice.type == "ordered":
-            _draw_order_input(page, name)
-        if choice.role == "sensitive":
-            _draw_fold_checkbox(page, name)
-        if choice.role == "set":
-            _draw_separator_input(page, name)
-        elif proposal.separator:
-            _draw_set_offer(page, name)
-    with theme.box("tools"):
-        if choice.role in GROUPED:
-            label = "Hierarchy ✓" if name in workspace.trees else "Hierarchy"
-            made = theme.button(
-                label, lambda: hierarchies.open_dialog(page, name), "flat", icon="account_tree"
-            )
-            made.tooltip("Group the values as they should be released")
-            made.props["aria-label"] = f"Hierarchy of {name}"
+    yours = "" if choice.role == proposal.role else f"Your choice. Suggested was {ROLES[proposal.role]}: "
+    theme.text(f"{yours}{proposal.why}")
+    for warning in list_warnings(workspace, name):
+        theme.text(warning, "warn strong")
+    if problem := workspace.type_problems.get(name):
+        theme.text(problem, "bad strong", role="alert")
+    if choice.type == "ordered":
+        _draw_order_input(page, name)
+    if choice.role == "sensitive":
+        _draw_fold_checkbox(page, name)
+    if choice.role == "set":
+        _draw_separator_input(page, name)
+    elif proposal.separator:
+        _draw_set_offer(page, name)
+    if may_say_person(workspace, name):
+        _draw_person_offer(page, name)
+
+
+def _draw_person_offer(page: Page, name: str) -> None:
+    """Offer to count people by a column whose values repeat."""
+    workspace = page.workspace
+    assert workspace.source is not None
+    values, rows = workspace.profiles[name].distinct_values, workspace.source.rows
+    theme.text(f"It repeats: {values:,} values in {rows:,} rows. Does it say whose row it is?", "strong")
+
+    def take_offer() -> None:
+        workspace.change_choice(name, role="person")
+        page.mark_changed()
+
+    made = theme.button("Count people by it", take_offer, "outline", icon="groups")
+    made.props["aria-label"] = made.props["data-key"] = f"Count people by {name}"
+
+
+def may_say_person(workspace: StudioWorkspace, name: str) -> bool:
+    """Whether a column that is left out may say whose row it is: it repeats, and nobody is counted yet."""
+    if workspace.source is None or workspace.of_role("person") or workspace.events:
+        return False
+    each = max(workspace.source.rows / max(workspace.profiles[name].distinct_values, 1), 1)
+    low, high = _ROWS_OF_PERSON
+    return workspace.choices[name].role == "identifier" and low <= each <= high
+
+
+def _draw_tools(page: Page, name: str) -> None:
+    """The way to the hierarchy of a column, while its role takes one."""
+    workspace = page.workspace
+    if workspace.choices[name].role not in GROUPED:
+        return
+    label = "Hierarchy ✓" if name in workspace.trees else "Hierarchy"
+    made = theme.button(label, lambda: hierarchies.open_dialog(page, name), "flat", icon="account_tree")
+    made.tooltip("Group the values as they should be released")
+    made.props["aria-label"] = f"Hierarchy of {name}"
 
 
 def _draw_set_offer(page: Page, name: str) -> None:
@@ -444,3 +493,11 @@ def count_now(workspace: StudioWorkspace) -> None:
     # Quiet, since a redraw of the whole page would take the cursor out of an input.
     work = lambda: workspace.run_once("now", workspace.make_current_counter(), lambda _: None, quiet=True)  # noqa: E731
     ui.timer(0.05, work, once=True)
+
+
+def count_contributions(workspace: StudioWorkspace) -> None:
+    """Count what each column adds, unless that is known."""
+    if workspace.get_contributions() is None and workspace.list_own("quasi"):
+        counter = workspace.make_contribution_counter()
+        work = lambda: workspace.run_once("added", counter, lambda _: None, quiet=True)  # noqa: E731
+        ui.timer(0.05, work, once=True)
