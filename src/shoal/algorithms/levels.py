@@ -125,6 +125,8 @@ def find_coded_range(domain: Domain, first: str, last: str) -> tuple[int, int]:
     if domain.kind not in ("number", "ordered"):
         why = "has a hierarchy: make the groups in that" if domain.kind == "tree" else "has no order"
         raise RecipeError(f"coding is for numbers, dates and ordered columns, but '{domain.name}' {why}")
+    if domain.is_coded:
+        raise RecipeError(f"'{domain.name}' has a top or bottom: leave out either these or its coding")
     known = np.flatnonzero(domain.labels.is_not_null().to_numpy())
     places, ends = _make_comparable(domain, (first, last))
     low = 0 if ends[0] is None else int(np.searchsorted(places, ends[0]))

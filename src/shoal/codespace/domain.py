@@ -50,6 +50,10 @@ class Domain:
     """Between the ends of a range: ``[20-35]``, but ``[-5..3]`` where a hyphen would be misread."""
     place: pl.Series | None = None
     """The numbers, dates or times of all codes, of which a float may not hold every digit; else None."""
+    bottom: str | None = None
+    """The first value stands for all below this edge, where there is one."""
+    top: str | None = None
+    """The last value stands for all above this edge, where there is one."""
 
     @property
     def size(self) -> int:
@@ -60,6 +64,11 @@ class Domain:
     def has_ranges(self) -> bool:
         """Whether a range of this column is written by its two ends."""
         return self.kind in ("number", "ordered")
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether an end stands for all values beyond an edge."""
+        return self.bottom is not None or self.top is not None
 
     @classmethod
     def from_numbers(
@@ -142,6 +151,18 @@ class Domain:
             place=None,
         )
 
+    def name_ends(self, bottom: str | None, top: str | None) -> Domain:
+        """The domain with a first value that stands for all below an edge, and a last one for all above.
+
+        What is released of them is text: the values that they stand for are gone.
+        """
+        labels = self.labels.clone()
+        if bottom is not None:
+            labels[int(self.missing is not None)] = f"<{bottom}"
+        if top is not None:
+            labels[-1] = f">{top}"
+        return replace(self, labels=labels, values=labels, bottom=bottom, top=top)
+
     @property
     def axis(self) -> Floats | None:
         """[codes] where each value lies, from 0 to 1, if values have an order; None otherwise."""
@@ -152,6 +173,9 @@ class Domain:
         if self.hierarchy is not None:
             return self.hierarchy.extent(self.hierarchy.level_of(lo, hi), lo)
         if self.has_ranges and self.missing is not None:
+            if self.bottom is not None and self.top is not None:
+                # From below one edge to above the other is no range: it is everything.
+                lo = np.where((lo == self.missing + 1) & (hi == self.size - 1) & (lo < hi), self.missing, lo)
             # No range holds both numbers and the missing value, other than the one that holds everything.
             return lo, np.where((lo == self.missing) & (hi != self.missing), self.size - 1, hi)
         return lo, hi
@@ -220,7 +244,12 @@ class Domain:
 
     def _render_ranges(self, lo: Codes, hi: Codes) -> pl.Series:
         first, last = (self.labels.gather(np.asarray(end, np.int64)) for end in (lo, hi))
-        return "[" + first + self.dash + last + "]"
+        ranges = "[" + first + self.dash + last + "]"
+        if self.bottom is not None:
+            ranges = ranges.zip_with(pl.Series(lo != int(self.missing is not None)), "<=" + last)
+        if self.top is not None:
+            ranges = ranges.zip_with(pl.Series(hi != self.size - 1), ">=" + first)
+        return ranges
 
 
 def _to_floats(place: pl.Series) -> Floats:

@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.codespace.domain import Domain
+from shoal.codespace.edges import check_edges, code_ends
 from shoal.errors import InputError, quote
 from shoal.table import Column, ColumnType, infer_type, ordered_values, parse_values, to_strings
 from shoal.table.decimals import has_decimal_commas
@@ -81,6 +82,7 @@ def encode_column(
         warnings.append(
             f"column '{column.name}': {quote(lost)} counted as missing, since the rest are numbers"
         )
+    check_edges(column, kind)
     if column.hierarchy is not None:
         domain, codes = _encode_tree(distinct, column, missing, warnings)
     elif kind in ("string", "boolean"):
@@ -93,6 +95,10 @@ def encode_column(
     else:
         present = (~distinct.is_in(list(lost))).to_numpy() if lost else np.ones(len(distinct), np.bool_)
         domain, codes = _encode_ordered(distinct, present, kind, order, column.name, missing)
+        if column.bottom is not None or column.top is not None:
+            rows = np.bincount(codes[number], count, domain.size)
+            domain, codes, told = code_ends(domain, codes, rows, column)
+            warnings += told
     # The smallest type that holds all codes: there is one per cell of the table.
     dtype: type[np.unsignedinteger] = np.uint16 if domain.size <= 1 << 16 else np.uint32
     return EncodedColumn(domain, codes.astype(dtype)[number], kind, tuple(warnings))

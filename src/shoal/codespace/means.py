@@ -49,7 +49,7 @@ def write_means(domain: Domain, classes: ClassCodes) -> tuple[pl.Series, Floats]
     as many decimals as its texts have. None where the column has no values between its own: if it is ordered
     by rank, or its texts are written in a way that is not understood.
     """
-    if domain.place is None or domain.missing is not None or domain.size < 2:
+    if domain.place is None or domain.is_coded or domain.missing is not None or domain.size < 2:
         return None
     if domain.place.dtype.is_float():
         return _write_floats(domain, domain.place.to_numpy(), classes)

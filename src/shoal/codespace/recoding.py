@@ -130,7 +130,12 @@ class ColumnCells:
         code = pl.Series([str(number) for number in range(size)], dtype=pl.String)
         # As numbers of a line they are written like those: in ranges, and all of them as `*`.
         numbered = replace(
-            self.domain, kind="flat" if self.members is not None else "ordered", labels=code, dash="-"
+            self.domain,
+            kind="flat" if self.members is not None else "ordered",
+            labels=code,
+            dash="-",
+            bottom=None,
+            top=None,
         )
         if self.members is not None:
             return numbered.render_sets(*self.members)

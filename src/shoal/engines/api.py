@@ -97,6 +97,8 @@ def anonymize(
     events: Mapping[str, object] | Sequence[str | Path] | None = None,
     bound: str | None = None,
     sets: Mapping[str, str] | None = None,
+    top: Mapping[str, object] | None = None,
+    bottom: Mapping[str, object] | None = None,
 ) -> Release:
     """Anonymize a table.
 
@@ -178,6 +180,8 @@ def anonymize(
         events={name: _write_path(each) for name, each in tables.items()},
         bound=bound,
         sets=_check_sets(sets),
+        top=_write_edges("top", top),
+        bottom=_write_edges("bottom", bottom),
     )
     return run(recipe, source, on_progress or silent, tables)
 
@@ -577,6 +581,11 @@ def known_columns(
     order = {name: tuple(values) for name, values in _check_mapping("orders", orders).items()}
     kinds = _check_mapping("types", types)
     return {name: Column(name, kinds.get(name), order.get(name), trees.get(name)) for name in names}
+
+
+def _write_edges(name: str, given: Any) -> dict[str, str]:
+    """Edges of top or bottom coding as texts; a date is written as such."""
+    return {column: str(edge) for column, edge in _check_mapping(name, given).items()}
 
 
 def _read_trees(given: Any, names: Sequence[str] | None = None) -> dict[str, Hierarchy]:

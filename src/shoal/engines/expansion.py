@@ -23,6 +23,7 @@ BoundType = Literal["integer", "float", "date", "datetime"]
 _BOUND_TYPES = ("integer", "float", "date", "datetime")
 _DTYPES: dict[str, pl.DataType] = {"integer": pl.Int64(), "float": pl.Float64(), "date": pl.Date()}
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_SIDE = r"^(?<sign>[<>])=?(?<edge>[^<>=].*)$"
 _RANGES = (
     rf"^\[(?<low>{_NUMBER})(?:\.\.|-)(?<high>{_NUMBER})\]$",
     r"^\[(?<low>[^\[\]{}]+?)\.\.(?<high>[^\[\]{}]+)\]$",  # of dates and times
@@ -49,7 +50,8 @@ def expand(source: Any, columns: Sequence[str] | Mapping[str, BoundType] | None 
     """Turn columns of released ranges into two columns, ``C_low`` and ``C_high``, of numbers or dates.
 
     A single value is its own low and high. What stands for everything (``*``), and a missing value, have
-    neither.
+    neither. What lies on one side of an edge (``>70``, ``<=30``) has the edge for one, and none on the other
+    side.
 
     Parameters
     ----------
@@ -126,12 +128,18 @@ def _split_ranges(cells: pl.Series) -> tuple[pl.Series, pl.Series]:
             pl.select(pl.when(is_range).then(parts[end]).otherwise(so_far)).to_series()
             for end, so_far in (("low", low), ("high", high))
         )
-    return low, high
+    parts = text.str.extract_groups(_SIDE).struct.unnest()
+    above, below = ((parts["sign"] == sign).fill_null(False) for sign in "><")
+    edge = parts["edge"]
+    return (
+        low.zip_with(~above, edge).set(below, None),
+        high.zip_with(~below, edge).set(above, None),
+    )
 
 
 def _has_ranges(table: Table, name: str) -> bool:
     cells = table.column(name)
-    return cells.dtype == pl.String and cells.str.contains(r"^\[.*\]$").any()
+    return cells.dtype == pl.String and cells.str.contains(r"^(?:\[.*\]|[<>].*)$").any()
 
 
 def _find_type(cells: pl.Series) -> ColumnType | None:

@@ -25,6 +25,7 @@ _ANY = "*"
 _INTEGER = r"^\s*[+-]?[0-9]+\s*$"
 # Two dots in a row are the dash of a range, never part of a date.
 _DATE = r"^(?!.*\.\.)[0-9]+[-/.][0-9]+[-/.][0-9]+(?:[T ].*)?$"
+_SIDE = re.compile(r"([<>]=?)(.+)$")
 _ITEM = re.compile(r'\s*(?:"((?:[^"]|"")*)"|([^,"{}]*))\s*(?:,|$)')
 
 
@@ -89,6 +90,7 @@ class _PopulationValues:
         for reading in (
             self._match_value(label),
             self._match_node(label),
+            self._match_side(label),
             self._match_range(label),
             self._match_set(label),
         ):
@@ -116,6 +118,14 @@ class _PopulationValues:
                 return self._match_strings([self.tree.leaves[leaf] for leaf in inside])
         return None
 
+    def _match_side(self, label: str) -> Mask | None:
+        """All values on one side of an edge, as ``>70`` or ``<=18``."""
+        sign, edge = split_side(label)
+        if edge not in self.place:
+            return None
+        sides = {">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal}
+        return np.asarray(sides[sign](self.rank, self.place[edge]) & ~self.missing)
+
     def _match_range(self, label: str) -> Mask | None:
         for first, last in split_range(label):
             # A range may be divided in several ways; the first with two known ends is it.
@@ -132,8 +142,10 @@ class _PopulationValues:
         items = split_set(label)
         if items is None:
             return None
+        sides = [each for each in map(self._match_side, items) if each is not None]
+        found: Mask = np.logical_or.reduce([self._match_strings(items), *sides])
         # An empty item stands for a missing value.
-        return self._match_strings(items) | self.missing if "" in items else self._match_strings(items)
+        return found | self.missing if "" in items else found
 
     def _match_strings(self, texts: list[str]) -> Mask:
         # Compared by rank, so that 5 and 5.0 are one number.
@@ -172,7 +184,8 @@ def _split_labels(labels: pl.Series) -> Iterator[str]:
     for label in filter(None, labels):
         yield label
         yield from (end for ends in split_range(label) for end in ends)
-        yield from filter(None, split_set(label) or ())
+        items = split_set(label) or ()
+        yield from filter(None, (*items, *(split_side(each)[1] for each in (label, *items))))
 
 
 def _can_be_value(text: str, kind: ColumnType, order: Sequence[str] | None) -> bool:
@@ -181,6 +194,12 @@ def _can_be_value(text: str, kind: ColumnType, order: Sequence[str] | None) -> b
         return text in order
     pattern = NUMBER if kind in ("integer", "float", "ordered") else _DATE
     return re.match(pattern, text.strip()) is not None
+
+
+def split_side(label: str) -> tuple[str, str]:
+    """The sign and the edge of a text such as ``>70``; both are empty if it is none."""
+    found = _SIDE.match(label)
+    return (found[1], found[2]) if found else ("", "")
 
 
 def split_range(label: str) -> Iterator[tuple[str, str]]:

@@ -60,6 +60,8 @@ def _list_options(recipe: Recipe) -> Iterator[str]:
         plain = isinstance(model, KAnonymity) and model.columns is None
         yield f"-k {model.k}" if plain else f"--model {shell(model_text(model))}"  # type: ignore[attr-defined]
     yield from _list_search_options(recipe)
+    for option, edges in (("--top", recipe.top), ("--bottom", recipe.bottom)):
+        yield from (f"{option} {shell(f'{name}={edge}')}" for name, edge in edges.items())
     yield from _list_plain_options(recipe)
     if recipe.fold is not None:
         # An empty list has no option to repeat: the word none says it.

@@ -129,7 +129,7 @@ def select_table(recipe: Recipe, table: str) -> Recipe:
     relative = select_columns(events, table, [] if recipe.relative is None else [recipe.relative])
     by_column: dict[str, Any] = {
         name: select_entries(events, table, getattr(recipe, name))
-        for name in ("types", "orders", "weights", "trees")
+        for name in ("types", "orders", "weights", "top", "bottom", "trees")
     }
     reading = recipe.reading
     return replace(

@@ -18,6 +18,7 @@ import tomli_w
 
 from shoal.algorithms import ALGORITHMS, Algorithm, read_algorithm
 from shoal.algorithms.safepub import SafePubScheme
+from shoal.codespace.edges import read_share
 from shoal.codespace.encoding import CategoryOrder
 from shoal.codespace.loss import LOSSES
 from shoal.codespace.recoding import Render
@@ -98,6 +99,7 @@ class Recipe(RecipeSettings):
         self._check_roles()
         self._check_people()
         self._check_columns()
+        self._check_edges()
         self._check_numbers()
         # A model that only one algorithm can keep must not be taken for granted with another.
         self._check_safepub()
@@ -191,6 +193,37 @@ class Recipe(RecipeSettings):
             if strange := [column for column in named if column not in among]:
                 raise RecipeError(f"a {what} is given for {quote(strange)}: not among {quote(among)}")
 
+    def _check_edges(self) -> None:
+        """Refuse top and bottom coding of what has no edges, and where a text such as >70 cannot stand."""
+        for name, edges in (("top", self.top), ("bottom", self.bottom)):
+            if strange := [column for column in edges if column not in self.quasi]:
+                raise RecipeError(
+                    f"a {name} is given for {quote(strange)}: not among {quote(self.quasi)}; columns that "
+                    "are no quasi-identifiers are released as they are"
+                )
+            if odd := [
+                column for column, edge in edges.items() if not isinstance(edge, str) or not edge.strip()
+            ]:
+                raise RecipeError(f"the {name} of '{odd[0]}' is a value or a share, as '70' or '5%'")
+        if not (coded := list(dict.fromkeys([*self.top, *self.bottom]))):
+            return
+        if self.render in ("representative", "bounds") or self.algorithm.releases_one_value:
+            raise RecipeError(
+                f"{quote(coded)} has a top or bottom, which is written as >70 or <18, but here numbers are "
+                "released: leave out top and bottom, or take --render label and another algorithm"
+            )
+        if self.uses_safepub:
+            raise RecipeError(
+                f"safepub releases levels that are stated: put the top of {quote(coded)} into its hierarchy"
+            )
+        shares = [
+            edge for edge in (*self.top.values(), *self.bottom.values()) if read_share(edge) is not None
+        ]
+        if shares and population_of(self.models) is not None:
+            raise RecipeError(
+                f"beside a population edges are those of neither table: name values instead of {shares[0]}"
+            )
+
     def _check_quasi_line(self) -> None:
         """A line with numbers of columns is for one table that is read whole."""
         elsewhere = self.memory or self.engine == "spark" or self.uses_safepub
@@ -269,6 +302,8 @@ class Recipe(RecipeSettings):
                 trees.get(name),
                 self.reading.na,
                 self.fold is None or name in self.fold,
+                self.bottom.get(name),
+                self.top.get(name),
             )
             for name in (*self.quasi, *self.sensitive, *self.sets)
         }

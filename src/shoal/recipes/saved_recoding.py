@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.codespace.edges import read_share
 from shoal.codespace.recoding import Recoding
 from shoal.errors import InputError, RecipeError
 from shoal.recipes.later_rows import Applied, LaterRows
@@ -61,6 +62,9 @@ class SavedRecoding:
             hierarchies=(),
             trees={name: column.hierarchy for name, column in columns.items() if column.hierarchy},
             types={name: column.type for name, column in columns.items() if column.type},
+            # Edges that were found once stay where they are.
+            top=_keep_edges(recipe.top, {d.name: d.top for d in domains}),
+            bottom=_keep_edges(recipe.bottom, {d.name: d.bottom for d in domains}),
             orders={
                 **recipe.orders,
                 # Later rows may lack values: their order cannot be inferred again.
@@ -74,7 +78,11 @@ class SavedRecoding:
             ),
             pl.DataFrame(recoding.render_classes(texts, recipe.render)),
             np.sum([cells.compute_widths()[cells.of_class] for cells in recoding.cells], axis=0),
-            tuple(cells.domain.name for cells in recoding.cells if (cells.count_covered() == 1).all()),
+            tuple(
+                cells.domain.name
+                for cells in recoding.cells
+                if (cells.count_covered() == 1).all() and not cells.domain.is_coded
+            ),
             tuple(released),
         )
 
@@ -207,3 +215,9 @@ class SavedRecoding:
             row_order=said.row_order if row_order is None else row_order,
         )
         return LaterRows.read_source(self, recipe, source, earlier, others).recode_and_verify()
+
+
+def _keep_edges(stated: Mapping[str, str], found: Mapping[str, str | None]) -> dict[str, str]:
+    """Edges as they were stated; those that were asked for by a share, as they were found, if they were."""
+    edges = {name: found.get(name) if read_share(edge) else edge for name, edge in stated.items()}
+    return {name: edge for name, edge in edges.items() if edge is not None}

@@ -725,6 +725,33 @@ class RecipeSettings:
             "up to ``knows`` items of a person. They have no other role.",
         ),
     )
+    top: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata=setting(
+            "columns",
+            option(
+                "--top",
+                metavar="C=V|N%",
+                help="Top coding: numbers or dates above a value, as age=70, are all one and written >70; "
+                "income=5% looks for the value that no more than 5 % of the rows exceed. Repeatable.",
+            ),
+            doc="Top coding: by column the value above which all are one, written ``>70``; or, as ``5%``, "
+            "the largest share of the rows above it.",
+        ),
+    )
+    bottom: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata=setting(
+            "columns",
+            option(
+                "--bottom",
+                metavar="C=V|N%",
+                help="Bottom coding: the same for those below a value, written <18. Repeatable.",
+            ),
+            doc="Bottom coding: by column the value below which all are one, written ``<18``; or, as ``5%``, "
+            "the largest share of the rows below it.",
+        ),
+    )
 
 
 def list_settings(group: str | None = None) -> Iterator[DeclaredSetting]:

@@ -23,3 +23,7 @@ class Column:
     fold: bool = True
     """Whether spellings of one sensitive value (case, blanks, Unicode form, markers of a missing value) count
     as one value. What is written never changes."""
+    bottom: str | None = None
+    """Numbers or dates below this are one value; or, with ``%``, so large a share of the rows at most."""
+    top: str | None = None
+    """The same for those above."""

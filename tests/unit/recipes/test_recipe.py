@@ -67,6 +67,8 @@ def full(tmp_path):
         align="visit",
         relative="visit",
         group="house hold",
+        top={"age": "90"},
+        bottom={"age": "5%"},
     )
 
 

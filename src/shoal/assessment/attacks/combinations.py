@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from shoal.assessment.attacks.attack_data import AttackData, Ints, KnownColumn
-from shoal.privacy.labels import split_range, split_set
+from shoal.privacy.labels import split_range, split_set, split_side
 from shoal.table import Column, Table, to_strings
 from shoal.table.hierarchies import Hierarchy
 
@@ -151,6 +151,9 @@ def read_cell(label: str, column: Column, occurring: Collection[str]) -> tuple[s
     listed = split_set(label)
     if listed is not None:
         return tuple(dict.fromkeys(_spell_value(each, column) for each in listed))
+    if (edge := _spell_value(split_side(label)[1], column)) in occurring:
+        # A class up to an edge has it, and something else that is not said: `<=30`, but not `<30`.
+        return (edge, edge) if "=" in label else ()
     divided = [(_spell_value(low, column), _spell_value(high, column)) for low, high in split_range(label)]
     if not divided:
         return (value,)

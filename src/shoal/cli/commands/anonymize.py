@@ -48,6 +48,8 @@ def anonymize(
     set: o.Parameters = None,
     weights: o.Weights = None,
     weight: o.Weight = None,
+    top: o.Top = None,
+    bottom: o.Bottom = None,
     output: o.Output = None,
     out_format: o.OutFormat = None,
     recipe_out: o.RecipeOut = None,
@@ -133,6 +135,8 @@ def anonymize(
                 **role,  # type: ignore[arg-type]
                 types=a.types_of(table, types, type, lenient),
                 weights=a.weights_of(role["quasi"], weights, weight, lenient),
+                top=dict(a.parse_pairs("--top", top)),
+                bottom=dict(a.parse_pairs("--bottom", bottom)),
                 fold=a.folded_of(fold),
             )
             with cancel_cluster(on_cluster):
