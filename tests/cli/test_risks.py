@@ -19,7 +19,7 @@ def test_risk_tells_the_danger(shoal, people):
     assert "12 rows in 10 classes, the smallest of 1" in words
     assert "finds the row for certain for 8 (66.67 %)" in words
     assert "prosecutor marketer worst row 100.00 % average 83.33 % 83.33 %" in words
-    assert "not known without --population or --sampling-fraction" in words
+    assert "not known without --population, --sampling-fraction or --weight-column" in words
     assert "k = 5 ✗ not met" in words
     assert "source: 45 CFR 164.514(b)(2)" in words
     assert "distinct-l, p-sensitive 1" in words
@@ -232,3 +232,18 @@ def test_an_interrupt_of_compare_shows_what_is_done(people, tmp_path):
     found = json.loads(out)["results"]
     assert len(found) == 898
     assert (found[0]["status"], found[-1]["status"]) == ("done", "not done")
+
+
+def test_risk_with_survey_weights_strata_and_wildcards(shoal, write):
+    table = write("survey.csv", "age,sex,region,w\n30,f,N,10\n30,f,S,20\n*,f,N,5\n40,m,S,7.5\n")
+    asked = ("risk", table, *QUASI, "--weight-column", "w", "--strata", "region", "--wildcard", "*")
+    found = json.loads(shoal.succeeds(*asked, "--json"))
+    assert (found["population"], found["survey"]["people"], found["unique_rows"]) == ("weights", 42.5, 1)
+    assert [(each["values"], each["rows"]) for each in found["strata"]] == [(["N"], 2), (["S"], 2)]
+    words = " ".join(shoal.succeeds(*asked, "-o", "risks.csv").split())
+    assert "stand for 42 people, and at least 7.5 of them fit any row (k-map)" in words
+    assert "The risk by stratum" in words
+    header = (table.parent / "risks.csv").read_text().partition("\n")[0]
+    assert header.endswith("class_size,fitting_rows,weighted_frequency,prosecutor_risk,journalist_risk")
+    error = shoal.fails(2, "risk", table, *QUASI, "--weight-column", "region")
+    assert "region" in error

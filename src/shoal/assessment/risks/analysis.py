@@ -24,6 +24,7 @@ from shoal.assessment.risks.people import PeopleRisk, measure_people_risk
 from shoal.assessment.risks.presets import Preset, check_presets
 from shoal.assessment.risks.roles import propose_role
 from shoal.assessment.risks.special import SpecialUniques, find_special_uniques
+from shoal.assessment.risks.strata import Stratum, measure_strata
 from shoal.assessment.risks.subsets import (
     ColumnSet,
     ColumnSets,
@@ -31,6 +32,13 @@ from shoal.assessment.risks.subsets import (
     measure_column_sets,
 )
 from shoal.assessment.risks.suggestion import suggest_for_table
+from shoal.assessment.risks.survey import (
+    SurveyFigures,
+    estimate_individual_risk,
+    measure_survey,
+    read_weights,
+)
+from shoal.assessment.risks.wildcards import sum_fitting_classes
 from shoal.engines.api import Hierarchies, known_columns, name_events
 from shoal.engines.released_tables import read_released_tables
 from shoal.errors import InputError, OutputError, RecipeError, quote, unknown
@@ -54,6 +62,7 @@ _REPEATING = 0.05  # share of the rows that repeat a value, where people have se
 _ROLES: tuple[Role, ...] = ("quasi", "sensitive", "identifier")
 CLASS_SIZE, RISK, POPULATION_RISK = "class_size", "prosecutor_risk", "journalist_risk"
 SCORE, DIS_SCORE = "suda_score", "dis_suda_score"
+FITTING, WEIGHTED = "fitting_rows", "weighted_frequency"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +83,7 @@ class Risk(PartlyPickled):
     marketer: float
     """Share of rows that are re-identified by somebody who guesses for all of them, among the population
     where it is known."""
-    known_by: Literal["table", "fraction"] | None
+    known_by: Literal["table", "fraction", "weights"] | None
     """How the population is known."""
     uniques: PopulationUniques | None
     """Estimated uniques of the population, where the sampling fraction is known."""
@@ -97,6 +106,12 @@ class Risk(PartlyPickled):
     """Rows of which every quasi-identifier is suppressed: they do not count in averages and shares."""
     special: SpecialUniques | None = None
     """Rows that few quasi-identifiers single out, if asked for."""
+    expected: float = 0.0
+    """How many guesses are right if all rows are guessed, one each: the global risk is its share of them."""
+    survey: SurveyFigures | None = None
+    """What survey weights tell of the population, if there are any."""
+    strata: tuple[Stratum, ...] = ()
+    """The risk of the rows of each stratum, if asked for."""
 
     @property
     def smallest_class(self) -> int:
@@ -135,6 +150,7 @@ class Risk(PartlyPickled):
             "prosecutor": self.prosecutor.to_dict(),
             "journalist": None if self.journalist is None else self.journalist.to_dict(),
             "marketer": self.marketer,
+            "expected_reidentifications": self.expected,
             "population": self.known_by,
             "population_uniques": None if self.uniques is None else self.uniques.to_dict(),
             "measures": self.measures.to_dict(),
@@ -142,6 +158,8 @@ class Risk(PartlyPickled):
             "added": [{"column": name, **found.to_dict()} for name, found in self.added],
             "presets": [each.to_dict() for each in self.presets],
             "warnings": list(self.warnings),
+            **({} if self.survey is None else {"survey": self.survey.to_dict()}),
+            **({"strata": [each.to_dict() for each in self.strata]} if self.strata else {}),
             **({} if self.special is None else {"special_uniques": self.special.to_dict()}),
             **({} if self.people is None else {"people": self.people}),
             **({} if self.people_risk is None else {"people_risk": self.people_risk.to_dict()}),
@@ -168,6 +186,9 @@ def risk(
     seed: int = 0,
     group: str | None = None,
     suda: int | None = None,
+    weight_column: str | None = None,
+    strata: Sequence[str] = (),
+    wildcards: Sequence[str] = (),
     events: Mapping[str, object] | Sequence[str | Path] | None = None,
 ) -> Risk:
     """How re-identifiable the rows of a table are, raw or released.
@@ -204,6 +225,14 @@ def risk(
     suda : int, optional
         Find special uniques (SUDA2): rows that up to so many of the quasi-identifiers single out, with a
         score for each row. With a sampling fraction also the chance that a match is right (DIS-SUDA).
+    weight_column : str, optional
+        The column of survey weights: how many people of the population each row stands for. The journalist's
+        risk is then the individual risk of Benedetti and Franconi.
+    strata : sequence of column names
+        The risk is told for the rows of each of their combinations, too. Classes are those of the table.
+    wildcards : sequence of str
+        Texts of cells that match anything, such as ``*`` for suppressed ones; an empty text stands for
+        missing cells. Risks are then those among all rows that fit, and not only among equal ones.
     events : mapping or sequence, optional
         Event tables, as in `shoal.anonymize`; ``source`` is then the table of people, or the folder of a
         release. All tables are joined by ``person``, and the rows are the events.
@@ -219,9 +248,12 @@ def risk(
     [0.5, 0.5, 1.0, 1.0]
     """
     options = options or ReadOptions()
-    if isinstance(quasi, str) or isinstance(sensitive, str) or isinstance(identifier, str):
-        raise RecipeError("quasi, sensitive and identifier are lists of column names, not one text")
-    names = (*(quasi or ()), *sensitive, *(name for name in (person, group) if name is not None))
+    if any(isinstance(each, str) for each in (quasi, sensitive, identifier, strata)):
+        raise RecipeError("quasi, sensitive, identifier and strata are lists of column names, not one text")
+    if isinstance(wildcards, str):
+        raise RecipeError("wildcards is a list of texts, not one text")
+    single = [name for name in (person, group, weight_column) if name is not None]
+    names = (*(quasi or ()), *sensitive, *strata, *single)
     question = RiskQuestion(
         tuple(quasi or ()),
         tuple(sensitive),
@@ -236,6 +268,9 @@ def risk(
         seed,
         group,
         suda,
+        weight_column,
+        tuple(strata),
+        tuple(wildcards),
     )
     if events:
         tables = read_released_tables(source, name_events(events), options)
@@ -283,8 +318,12 @@ class RiskQuestion:
     seed: int = 0
     group: str | None = None
     suda: int | None = None
+    weight: str | None = None
+    strata: tuple[str, ...] = ()
+    wildcards: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        self._check_rows()
         if self.suda is not None and self.suda < 1:
             raise RecipeError(f"suda is a number of columns, at least 1, not {self.suda}")
         if self.suda is not None and self.person is not None:
@@ -304,16 +343,33 @@ class RiskQuestion:
         if self.largest is not None and self.largest < 1:
             raise RecipeError(f"largest is a number of columns, at least 1, not {self.largest}")
 
+    def _check_rows(self) -> None:
+        """Refuse what is about rows where people are counted, and two ways to know the population."""
+        if self.person is not None and (self.weight or self.strata or self.wildcards):
+            raise RecipeError(
+                "weights, strata and wildcards are about rows, not people: leave out the person"
+            )
+        if self.weight is not None and (self.population is not None or self.fraction is not None):
+            raise RecipeError("survey weights tell the population: leave out its table and the fraction")
+        if self.wildcards and self.fraction is not None:
+            raise RecipeError(
+                "a sampling fraction is fitted to classes, which rows with wildcards do not form: give "
+                "survey weights, or the population as a table"
+            )
+        if self.weight is not None and self.weight in (*self.quasi, *self.sensitive):
+            raise RecipeError(f"'{self.weight}' is named as the weight: give it no other role")
+
 
 def analyze_risk(
     table: Table, question: RiskQuestion, options: ReadOptions, on_progress: Progress = silent
 ) -> Risk:
     """`risk` for a table that has been read."""
     owners = [name for name in (question.person, question.group) if name is not None]
-    for name in (*question.identifier, *owners):
+    others = [] if question.weight is None else [question.weight]
+    for name in (*question.identifier, *owners, *others, *question.strata):
         if name not in table.names:
             raise InputError(f"{table.origin}: {unknown('column', name, table.names)}")
-    table.check_single_values((*question.quasi, *question.sensitive))
+    table.check_single_values((*question.quasi, *question.sensitive, *others, *question.strata))
     said: tuple[str, ...] = ()
     if not question.quasi:
         question, warning = _add_proposed_roles(table, question, options)
@@ -322,7 +378,8 @@ def analyze_risk(
     person, told = _read_person(table, question.person)
     counts, class_of = _count_with_population(table, question, options, person)
     size = counts.size
-    by_class = _measure_risks(counts, question)
+    fitting = _count_fitting_rows(table, counts, class_of, question, on_progress)
+    by_class = _measure_risks(counts, fitting, question)
     # Identifiers do not count: they are left out before the table is given away.
     hidden = {*question.identifier, *owners, *table.flattened}
     left = [name for name in table.names if name not in hidden]
@@ -335,6 +392,7 @@ def analyze_risk(
     columns = [propose_role(table, each) for each in sets.columns]
     spread, many = np.unique(size, return_counts=True)
     theirs = by_class.get(POPULATION_RISK)
+    unique = (size if counts.rows_of is None else counts.rows_of)[fitting.rows == 1]
     mine = Attacker.from_class_risks(by_class[RISK], size, question.thresholds, counts.shown)
     theirs_summed = (
         None if theirs is None else Attacker.from_class_risks(theirs, size, question.thresholds, counts.shown)
@@ -345,12 +403,12 @@ def analyze_risk(
         quasi=quasi,
         sensitive=question.sensitive,
         sizes=tuple(zip(spread.tolist(), many.tolist(), strict=True)),
-        unique_rows=int((size if counts.rows_of is None else counts.rows_of)[size == 1].sum()),
+        unique_rows=int(unique.sum()),
         prosecutor=mine,
         journalist=theirs_summed,
         # Without a population the guess is among the rows of the table.
         marketer=(theirs_summed or mine).average,
-        known_by="table" if counts.fitting is not None else "fraction" if question.fraction else None,
+        known_by=_find_how_known(counts, question),
         uniques=estimate_population_uniques(size[counts.shown], question.fraction)
         if question.fraction
         else None,
@@ -368,11 +426,17 @@ def analyze_risk(
         records=pl.DataFrame(
             {
                 CLASS_SIZE: size[class_of],
+                **{name: values[class_of] for name, values in fitting.list_columns(question)},
                 **{name: risks[class_of] for name, risks in by_class.items()},
                 **_list_scores(special),
             }
         ),
         special=special,
+        expected=float((by_class.get(POPULATION_RISK, by_class[RISK]) * size)[counts.shown].sum()),
+        survey=fitting.measure_survey(counts.shown),
+        strata=measure_strata(
+            table, question.strata, class_of, counts.shown, fitting.rows, by_class[RISK], theirs
+        ),
         table=table,
         people=np.unique(person).size if person is not None and counts.counts_people else None,
         people_risk=None
@@ -380,6 +444,58 @@ def analyze_risk(
         else measure_people_risk(table, quasi, person, question.k, question.seed, question.group),
         suppressed_rows=0 if counts.suppressed is None else int(np.sum(class_of == counts.suppressed)),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fitting:
+    """By class, the rows that could be of the same person, and what they stand for."""
+
+    rows: NDArray[np.int64]
+    """How many there are: those of the class, and with wildcards those of others."""
+    weighted: NDArray[np.float64] | None = None
+    """Sum of their weights, if there are any."""
+    weights: NDArray[np.float64] | None = None
+    """[rows] the weights."""
+    column: str | None = None
+
+    def list_columns(self, question: RiskQuestion) -> Iterator[tuple[str, NDArray[Any]]]:
+        """What is told of every row beside the size of its class."""
+        if question.wildcards:
+            yield FITTING, self.rows
+        if self.weighted is not None:
+            yield WEIGHTED, self.weighted
+
+    def measure_survey(self, shown: NDArray[np.bool_]) -> SurveyFigures | None:
+        """What the weights tell, if there are any, of classes that have some value."""
+        if self.weighted is None or self.weights is None or self.column is None:
+            return None
+        return measure_survey(self.column, self.weights, self.rows[shown], self.weighted[shown])
+
+
+def _count_fitting_rows(
+    table: Table,
+    counts: Counts,
+    class_of: NDArray[np.int64],
+    question: RiskQuestion,
+    on_progress: Progress,
+) -> _Fitting:
+    rows = counts.size.astype(np.int64)
+    weights = None if question.weight is None else read_weights(table, question.weight)
+    weighted: NDArray[np.float64] | None = None
+    if weights is not None:
+        weighted = np.bincount(class_of, weights, counts.classes).astype(np.float64)
+    if question.wildcards:
+        amounts = [rows.astype(float)] + ([] if weighted is None else [weighted])
+        found = sum_fitting_classes(table, question.quasi, class_of, amounts, question.wildcards, on_progress)
+        # Sums of floats, which are exact for whole numbers below 2^53.
+        rows, weighted = np.rint(found[0]).astype(np.int64), found[1] if weights is not None else None
+    return _Fitting(rows, weighted, weights, question.weight)
+
+
+def _find_how_known(counts: Counts, question: RiskQuestion) -> Literal["table", "fraction", "weights"] | None:
+    if counts.fitting is not None:
+        return "table"
+    return "weights" if question.weight is not None else "fraction" if question.fraction else None
 
 
 def _read_person(table: Table, name: str | None) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
@@ -395,7 +511,7 @@ def _add_proposed_roles(table: Table, asked: RiskQuestion, options: ReadOptions)
     """The same question with the roles that `suggest` proposes where nobody has named them, and a warning."""
     found = suggest_for_table(table, options)
     # Columns that were named keep their role, whatever is proposed.
-    taken = {*asked.sensitive, *asked.identifier}
+    taken = {*asked.sensitive, *asked.identifier, *(() if asked.weight is None else (asked.weight,))}
     roles = {
         role: getattr(asked, role) or tuple(name for name in found.of_role(role) if name not in taken)
         for role in _ROLES
@@ -425,11 +541,15 @@ def _count_with_population(
     return counts, row_classes(table, question.quasi)
 
 
-def _measure_risks(counts: Counts, question: RiskQuestion) -> dict[str, NDArray[np.float64]]:
+def _measure_risks(
+    counts: Counts, fitting: _Fitting, question: RiskQuestion
+) -> dict[str, NDArray[np.float64]]:
     """The risk of the rows of each class, to everybody of whom enough is known."""
-    found = {RISK: measure_prosecutor_risk(counts.size)}
+    found = {RISK: measure_prosecutor_risk(fitting.rows)}
     if counts.fitting is not None:
-        found[POPULATION_RISK] = measure_journalist_risk(counts.size, counts.fitting.rows)
+        found[POPULATION_RISK] = measure_journalist_risk(fitting.rows, counts.fitting.rows)
+    elif fitting.weighted is not None:
+        found[POPULATION_RISK] = estimate_individual_risk(fitting.rows, fitting.weighted)
     elif question.fraction is not None:
         # Everybody fits a row without any value, and it tells nothing of how classes are spread.
         found[POPULATION_RISK] = np.full(counts.classes, question.fraction / counts.rows)

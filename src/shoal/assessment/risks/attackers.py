@@ -93,24 +93,31 @@ def estimate_journalist_risk(size: NDArray[np.integer], fraction: float) -> NDAr
     return by_size[np.searchsorted(spread, size)]
 
 
-def compute_expected_share(size: NDArray[np.integer], alpha: float, share: float) -> NDArray[np.float64]:
+def compute_expected_share(
+    size: NDArray[np.integer], alpha: float, share: float | NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Expected value of 1/F, where F - size is negative binomial with size - alpha and chance ``share``.
 
     That is share / size times Gauss's hypergeometric function of 1 + alpha, 1 and size + 1 at 1 - share.
     """
-    rest, large = 1 - share, size.astype(np.float64)
+    large = size.astype(np.float64)
+    share = np.broadcast_to(np.asarray(share, np.float64), large.shape)
+    rest = 1 - share
     term, series = np.ones_like(large), np.ones_like(large)
     for m in range(_TERMS):
         term = term * rest * (1 + alpha + m) / (large + 1 + m)
         series = series + term
     found = share / large * series
-    if rest <= 0.5:
+    slow = rest > 0.5
+    if not slow.any():
         return found
     # For small sizes the series is slow there. But then each follows from the one before, by parts.
-    value = -share * log(share) / rest if alpha == 0 else share * expm1(-alpha * log(share)) / (alpha * rest)
+    near = np.where(slow, share, 0.5)
+    rest = 1 - near
+    value = -near * log(near) / rest if alpha == 0 else near * expm1(-alpha * log(near)) / (alpha * rest)
     for f in range(1, _TERMS):
-        found[size == f] = value
-        value = share / rest * (1 - f * value) / (f - alpha)
+        found = np.where(slow & (size == f), value, found)
+        value = near / rest * (1 - f * value) / (f - alpha)
     return found
 
 

@@ -94,7 +94,7 @@ def _format_headline(source: str, found: Risk) -> Text:
 
 
 def _list_summary(found: Risk) -> Iterator[tuple[str, RenderableType]]:
-    yield _ATTACKERS, _draw_attackers(found)
+    yield _ATTACKERS, Group(_draw_attackers(found), *_sum_up_attackers(found))
     yield from _list_members(found)
     yield _COLUMNS, _draw_columns(found, _FEW_COLUMNS)
     # The largest sets single out most rows: those of fewer columns are parts of them.
@@ -107,6 +107,8 @@ def _list_members(found: Risk) -> Iterator[tuple[str, RenderableType]]:
     """What is said of people and classes, in short and in full."""
     if found.people_risk is not None:
         yield "What known rows of a person tell", draw_people_risk(found.people_risk)
+    if found.strata:
+        yield "The risk by stratum", _draw_strata(found)
     yield "How large the classes are", _draw_class_sizes(found)
     if found.uniques is not None:
         yield "Unique in the whole population (estimated)", _draw_uniques(found)
@@ -115,7 +117,7 @@ def _list_members(found: Risk) -> Iterator[tuple[str, RenderableType]]:
 
 
 def _list_details(found: Risk) -> Iterator[tuple[str, RenderableType]]:
-    yield _ATTACKERS, Group(_draw_attackers(found), *_explain_attackers(found))
+    yield _ATTACKERS, Group(_draw_attackers(found), *_sum_up_attackers(found), *_explain_attackers(found))
     yield from _list_members(found)
     yield "What each privacy model finds in the table as it is", _draw_models(found)
     yield _COLUMNS, _draw_columns(found)
@@ -143,14 +145,53 @@ def _draw_attackers(found: Risk) -> Table:
     return table
 
 
+_HOW_KNOWN = {
+    "table": "as the population table has them",
+    "fraction": "estimated from the share",
+    "weights": "estimated from the survey weights",
+}
+
+
+def _draw_strata(found: Risk) -> Table:
+    columns = ["stratum", "rows", "unique", "prosecutor"]
+    columns += ["expected"] if found.journalist is None else ["journalist", "expected"]
+    table = plain_table(*columns, "worst row")
+    _align_right(table, range(1, 1 + len(columns)))
+    for each in found.strata[:_MOST_COLUMNS]:
+        risks = [each.prosecutor] + ([] if each.journalist is None else [each.journalist])
+        table.add_row(
+            Text(", ".join("(missing)" if value is None else value for value in each.values)),
+            f"{each.rows:,}",
+            f"{each.unique_rows:,}",
+            *map(format_percent, risks),
+            f"{each.expected:,.1f}",
+            format_percent(each.highest),
+        )
+    if len(found.strata) > _MOST_COLUMNS:
+        table.add_row(Text(f"{len(found.strata) - _MOST_COLUMNS} more; --json has all", "dim"))
+    return table
+
+
+def _sum_up_attackers(found: Risk) -> Iterator[Text]:
+    """What the attackers achieve in the table as a whole."""
+    yield Text(f"expected re-identifications, if all rows are guessed: {found.expected:,.1f}")
+    if (survey := found.survey) is not None:
+        yield Text(
+            f"by the weights in '{survey.column}' the rows stand for {survey.people:,.0f} people, and at "
+            f"least {survey.smallest:,.1f} of them fit any row (k-map); {survey.unique_people:,.1f} rows are "
+            "expected to be of people who are unique among all"
+        )
+
+
 def _explain_attackers(found: Risk) -> Iterator[Text]:
     lines = ["prosecutor: knows that the person is in the table, and guesses among the rows of the class"]
     if found.journalist is not None:
-        how = "as the population table has them" if found.known_by == "table" else "estimated from the share"
+        how = _HOW_KNOWN[found.known_by or "fraction"]
         lines.append(f"journalist: does not know that, and guesses among all people who fit, {how}")
     else:
         lines.append(
-            "journalist: not known without --population or --sampling-fraction; at most the prosecutor"
+            "journalist: not known without --population, --sampling-fraction or --weight-column; at most the "
+            "prosecutor"
         )
     lines.append("marketer: guesses for every row, and counts how many guesses are right")
     yield from (Text(line, "dim") for line in lines)

@@ -50,6 +50,34 @@ def risk(
             help="Instead: which share of them is in the table, 0 to 1.",
         ),
     ] = None,
+    weight_column: Annotated[
+        str | None,
+        option(
+            "--weight-column",
+            panel=_PEOPLE,
+            metavar="COLUMN",
+            help="Instead: survey weights, how many people each row stands for.",
+        ),
+    ] = None,
+    strata: Annotated[
+        list[str] | None,
+        option(
+            "--strata",
+            panel=_FIGURES,
+            metavar="COLUMNS",
+            help="Tell the risk of the rows of each stratum, such as a region. Repeatable.",
+        ),
+    ] = None,
+    wildcard: Annotated[
+        list[str] | None,
+        option(
+            "--wildcard",
+            panel=_FIGURES,
+            metavar="TEXT",
+            help="Cells of this text match anything, as '*' for suppressed ones; '' for missing cells. "
+            "Repeatable.",
+        ),
+    ] = None,
     threshold: Annotated[
         list[float] | None,
         option(
@@ -144,6 +172,9 @@ def risk(
         k=k,
         group=group,
         suda=suda,
+        weight=weight_column,
+        strata=tuple(strata or ()),
+        wildcards=tuple(wildcard or ()),
     )  # refused before reading
     reading = a.reading_options(delimiter, encoding, no_header, na, sheet, decimal=decimal)
     with progress(quiet) as on_progress:
@@ -175,6 +206,9 @@ def risk(
             seed,
             group,
             suda,
+            weight_column,
+            tuple(a.names_of(table, strata or ())),
+            tuple(wildcard or ()),
         )
         found = (
             analyze_tables(tables, question, reading, on_progress)
