@@ -64,7 +64,8 @@ def code_ends(domain: Domain, codes: Ints, rows: Rows, column: Column) -> tuple[
     last, top = _find_top(domain, column, known, start)
     if first > last + 1:
         raise InputError(
-            f"column '{column.name}': values lie both below the bottom {column.bottom} and above the top {column.top}"
+            f"column '{column.name}': values lie both below the bottom {column.bottom} "
+            f"and above the top {column.top}"
         )
     # One code is kept on either side, for what lies beyond; none where nothing does.
     lowest, highest = max(first - 1, 0), min(last + 1, known.size - 1)

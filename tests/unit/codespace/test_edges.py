@@ -93,7 +93,9 @@ def test_on_disk_the_edges_are_the_same(tmp_path):
 
 
 def test_later_rows_keep_the_edge_that_was_found():
-    release = shoal.anonymize(AGES, quasi=["age"], others="drop", k=4, top={"age": "10%"}, bottom={"age": "18"})
+    release = shoal.anonymize(
+        AGES, quasi=["age"], others="drop", k=4, top={"age": "10%"}, bottom={"age": "18"}
+    )
     saved = release.saved_recoding()
     edge = saved.recipe.top["age"]
     assert not edge.endswith("%")
