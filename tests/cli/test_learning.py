@@ -138,8 +138,20 @@ def test_ranges_of_numbers():
     assert parse_numbers("-k", "2..5") == (2, 3, 4, 5)
     long = parse_numbers("-k", "5..50")
     assert (long[0], long[-1], len(long)) == (5, 50, 10)
-    with pytest.raises(RecipeError):
-        parse_numbers("-k", ",")
+    assert parse_numbers("-k", "2..50", None) == tuple(range(2, 51))
+    assert parse_numbers("-k", "2..50:3,7", None) == (2, 10, 50, 7)
+    for wrong in (",", "5..", "9..5", "5..50:0", "5..50:x", "2..9999999"):
+        with pytest.raises(RecipeError):
+            parse_numbers("-k", wrong, None)
+
+
+def test_a_search_tries_every_number_of_its_ranges(shoal, survey):
+    found = json.loads(
+        shoal("search", survey, *SEARCH, "-k", "2..14", "--l", "1..3", "--json", "--quiet").out
+    )
+    pairs = [(row["k"], row["l"]) for row in found["results"]]
+    assert pairs == [(k, many) for k in range(2, 15) for many in range(1, 4) if many <= k]
+    assert found["skipped"] == {"l is above k": 1}
 
 
 @pytest.mark.exhaustive

@@ -36,7 +36,8 @@ from shoal.table import (
 )
 from shoal.table.hierarchies import Hierarchy, read_hierarchies
 
-_MOST = 10  # values of a range that are tried
+_MOST = 10  # values of a range that are tried, where not said
+_TOO_MANY = 1000  # values of a range that nobody means to try one by one
 
 
 def reading_options(
@@ -153,26 +154,35 @@ def split_list(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def parse_numbers(name: str, text: str) -> tuple[int, ...]:
-    """Whole numbers: ``5,10,20``, a range ``5..50``, or both mixed; a long range is thinned out."""
+def parse_numbers(name: str, text: str, most: int | None = _MOST) -> tuple[int, ...]:
+    """Whole numbers: ``5,10,20``, a range ``5..50``, or both mixed.
+
+    A range is thinned out to ``most``, or to the number behind it: ``5..50:8``.
+    """
+    wrong = f"{name} takes numbers and ranges, as 5,10 or 5..50 or 5..50:8"
     values: list[int] = []
     for part in filter(None, (part.strip() for part in text.split(","))):
-        first, dots, last = part.partition("..")
+        whole, colon, several = part.partition(":")
+        first, dots, last = whole.partition("..")
         try:
             low, high = int(first), int(last if dots else first)
+            count = int(several) if colon else most
         except ValueError:
-            raise RecipeError(f"{name} takes numbers and ranges, as 5,10 or 5..50, not '{part}'") from None
+            raise RecipeError(f"{wrong}, not '{part}'") from None
         if high < low:
-            raise RecipeError(f"{name}: the range {part} ends before it begins")
-        # By factors, not steps: from k = 50 to 51 little changes, from 5 to 6 a lot.
-        many = high - low >= _MOST
-        values += (
-            np.unique(np.rint(np.geomspace(low, high, _MOST))).astype(int).tolist()
-            if many
-            else range(low, high + 1)
-        )
+            raise RecipeError(f"{name}: the range {whole} ends before it begins")
+        if count is not None and count < 1:
+            raise RecipeError(f"{name}: {part} asks for {count} numbers of the range: ask for 1 or more")
+        if count is None and high - low >= _TOO_MANY:
+            raise RecipeError(
+                f"{name}: {part} has {high - low + 1:,} numbers: take some of them, as {part}:20"
+            )
+        if count is None or high - low < count:
+            values += range(low, high + 1)
+        else:  # by factors, not steps: from k = 50 to 51 little changes, from 5 to 6 a lot
+            values += np.unique(np.rint(np.geomspace(max(low, 1), high, count))).astype(int).tolist()
     if not values:
-        raise RecipeError(f"{name} takes numbers and ranges, as 5,10 or 5..50, not '{text}'")
+        raise RecipeError(f"{wrong}, not '{text}'")
     return tuple(dict.fromkeys(values))
 
 

@@ -171,6 +171,16 @@ Ls = Annotated[
         "--l", "-l", panel=GOAL, metavar="2..5", help="Values of l, likewise; those up to k, and 1 for none."
     ),
 ]
+EveryK = Annotated[
+    str,
+    option(
+        "--k",
+        "-k",
+        panel=GOAL,
+        metavar="5..50",
+        help="Values of k: 5,10,20, or 5..50 for each of them, or 5..50:8 for eight, spread.",
+    ),
+]
 Jobs = Annotated[int, option("--jobs", panel=SEARCH, metavar="N", help="Tried at once; -1 for one per core.")]
 RecipeOut = Annotated[
     Path | None,

@@ -243,7 +243,7 @@ def build_grid(
         else:
             made.append(Configuration(size, diverse, tuple(more), how, names, secret))
     if not made:
-        why = "every l is above every k"
+        why = "every l is above every k" if skipped else "k, l, models, algorithm or columns are empty"
         if skipped[OVERLAP]:
             why = "in every combination a column is both quasi and sensitive, or l is above k"
         raise RecipeError(f"there is nothing to search: {why}")

@@ -31,6 +31,7 @@ from shoal.learn.guarantees import (
 from shoal.learn.pictures import draw_needed
 from shoal.learn.sklearn_io import (
     Columns,
+    RowStack,
     choose_seed,
     collapse_one_hot,
     column_names,
@@ -41,7 +42,6 @@ from shoal.learn.sklearn_io import (
 )
 from shoal.report.pictures import Picture
 from shoal.table import ColumnType, Table
-from shoal.table.frames import use_safe_name
 
 Ints = NDArray[np.int64]
 
@@ -357,6 +357,17 @@ def publish_state(state: Sequence[GeneralizedColumn]) -> list[Published]:
     ]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Step:
+    """One column made coarser."""
+
+    at: int
+    """The number of the column."""
+    after: GeneralizedColumn
+    columns: Mapping[str, pl.Series]
+    """What the judged rows have then, one-hot columns as the table has them."""
+
+
 class _MinimizationSearch:
     """The search: states are lists of generalised columns, judged by what the estimator makes of them."""
 
@@ -370,6 +381,9 @@ class _MinimizationSearch:
         # Every row is judged by values that were taken from the other half.
         self.halves = np.array_split(rest, 2)
         self.judged = np.concatenate(self.halves[::-1])
+        self.stack = RowStack(self.data, self.table, self.judged)
+        # Steps of a column stay the same until the column changes.
+        self.steps_of: dict[int, tuple[GeneralizedColumn, list[_Step]]] = {}
         judged = rebuild_data(self.data, self.table, {}, self.judged)
         self.uses_probabilities = not self.numeric and self._has_matching_probabilities(judged)
         self.predicted, self.sure = self._ask_model(judged)
@@ -380,10 +394,10 @@ class _MinimizationSearch:
         path, lost = [state], 0.0
         # Of many steps the luckiest are taken, so that other rows agree somewhat less than the score says.
         aim = max(aim, target + _MARGIN * (1 - target))
-        while steps := list(self._list_steps(state)):
+        while steps := self._list_steps(state):
             scores, losses = self._score_steps(state, steps)
             saved = np.array(
-                [self.costs[j] * (after.compute_ncp() - state[j].compute_ncp()) for j, after in steps]
+                [self.costs[s.at] * (s.after.compute_ncp() - state[s.at].compute_ncp()) for s in steps]
             )
             # Every step gives up detail, so that the search ends.
             allowed = (scores >= aim) & (saved > 0)
@@ -392,34 +406,37 @@ class _MinimizationSearch:
             # Detail given up per score lost; a step may even gain some by chance.
             worth = np.where(allowed, saved / (np.maximum(losses - lost, 0.0) + _FREE), -np.inf)
             best = int(np.argmax(worth))
-            j, after = steps[best]
+            j, after = steps[best].at, steps[best].after
             state, lost = [*state[:j], after, *state[j + 1 :]], float(losses[best])
             path.append(state)
         return path
 
-    def _list_steps(self, state: list[GeneralizedColumn]) -> Iterator[tuple[int, GeneralizedColumn]]:
-        """What one column could become next."""
+    def _list_steps(self, state: list[GeneralizedColumn]) -> list[_Step]:
+        """What one column could become next, with the values that the judged rows would have."""
+        found = []
         for j, column in enumerate(state):
-            for cell_of in _list_coarser_cells(column, self.guide):
-                yield j, column.with_cells(cell_of)
+            before, steps = self.steps_of.get(j, (None, []))
+            if before is not column:
+                made = [column.with_cells(cells) for cells in _list_coarser_cells(column, self.guide)]
+                steps = [_Step(j, after, self._replace_judged_values(after)) for after in made]
+                self.steps_of[j] = (column, steps)
+            found += steps
+        return found
 
     def _score_steps(
-        self, state: list[GeneralizedColumn], steps: list[tuple[int, GeneralizedColumn]]
+        self, state: list[GeneralizedColumn], steps: list[_Step]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Agreement after each step, and how far the estimator was moved, all predicted in one go.
 
         An estimator that says how sure it is moves before its predictions do: that tells steps apart
         which change no prediction yet.
         """
-        now = {name: use_safe_name(self.table.frame[name]).gather(self.judged) for name in self.table.names}
+        now: dict[str, pl.Series] = {}
         for column in state:
             now |= self._replace_judged_values(column) if column.touched else {}
-        changed = [self._replace_judged_values(after) for _, after in steps]
         # The rows of all steps below each other: one call of predict, whose overhead is larger than
         # its work on a thousand rows.
-        columns = {name: pl.concat([each.get(name, old) for each in changed]) for name, old in now.items()}
-        many = np.tile(self.judged, len(steps))
-        after, sure = self._ask_model(rebuild_data(self.data, self.table, columns, many))
+        after, sure = self._ask_model(self.stack.build(now, [step.columns for step in steps]))
         same = [
             measure_agreement(self.predicted, part, self.numeric, self.owner._metric)
             for part in np.array_split(after, len(steps))

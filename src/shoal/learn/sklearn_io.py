@@ -15,6 +15,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from shoal.codespace.encoding import EncodedColumn, encode_column
 from shoal.errors import InputError, RecipeError, unknown
 from shoal.table import Column, ColumnType, Table, parse_values, read_table
+from shoal.table.formats import import_optional
 from shoal.table.frames import use_safe_name
 
 _SEEDS = 2**31 - 1  # seeds that are drawn are below this, so that every generator takes them
@@ -153,6 +154,51 @@ def rebuild_data(
     kind = np.asarray(data).dtype
     # Generalised values are text, and text beside numbers fits only an array of objects.
     return values.astype(kind) if all(dtype.is_numeric() for dtype in frame.dtypes) else values.astype(object)
+
+
+class RowStack:
+    """Rows with some columns replaced in many ways, all below each other, for a model to be asked at once."""
+
+    def __init__(self, data: Any, table: Table, rows: NDArray[np.int64]) -> None:
+        self.data, self.table, self.rows = data, table, rows
+        self._dtypes = _list_dtypes(data, table)
+        self._base = {name: use_safe_name(table.frame[name]).gather(rows) for name in table.names}
+
+    def build(self, now: Mapping[str, pl.Series], changed: Sequence[Mapping[str, pl.Series]]) -> Any:
+        """The rows once for each entry of ``changed``, whose columns take the place of those of ``now``."""
+        base = {**self._base, **now}
+        series = [each for columns in (base, *changed) for each in columns.values()]
+        if self._dtypes is None or not all(each.dtype.is_numeric() for each in series):
+            return self._rebuild(base, changed)
+        many, stacked = np.tile(self.rows, len(changed)), []
+        for name, dtype in zip(self.table.names, self._dtypes, strict=True):
+            values = np.tile(base[name].to_numpy().astype(dtype), (len(changed), 1))
+            for at, columns in enumerate(changed):
+                if name in columns:
+                    values[at] = columns[name].to_numpy()
+            stacked.append(values.ravel())
+        if not hasattr(self.data, "iloc"):
+            return np.column_stack(stacked)
+        pandas = import_optional("pandas", "pandas")
+        frame = pandas.DataFrame(dict(enumerate(stacked)), copy=False)
+        frame.columns, frame.index = self.data.columns, self.data.index.take(many)
+        return frame
+
+    def _rebuild(self, base: Mapping[str, pl.Series], changed: Sequence[Mapping[str, pl.Series]]) -> Any:
+        columns = {name: pl.concat([each.get(name, old) for each in changed]) for name, old in base.items()}
+        return rebuild_data(self.data, self.table, columns, np.tile(self.rows, len(changed)))
+
+
+def _list_dtypes(data: Any, table: Table) -> list[Any] | None:
+    """The dtype of each column, if all are numbers of numpy without gaps among whole ones; else None."""
+    if hasattr(data, "iloc"):
+        dtypes = [data.dtypes.iloc[at] for at in range(data.shape[1])]
+    elif has_names(data) or not isinstance(data, np.ndarray):
+        return None
+    else:
+        dtypes = [data.dtype] * len(table.names)
+    plain = all(isinstance(dtype, np.dtype) and dtype.kind in "fiu" for dtype in dtypes)
+    return dtypes if plain else None
 
 
 def has_names(data: Any) -> bool:

@@ -18,6 +18,8 @@ from shoal.errors import InputError, RecipeError
 from shoal.learn import Minimizer
 from shoal.learn.estimators import named_estimator
 from shoal.learn.generalization import GeneralizedColumn
+from shoal.learn.sklearn_io import RowStack
+from shoal.table import read_table
 from shoal.table.hierarchies import Hierarchy
 
 IRIS, KIND = load_iris(return_X_y=True, as_frame=True)
@@ -429,3 +431,27 @@ def test_dear_columns_are_given_up_first():
         Minimizer(ask, 0.9, costs={1: -1}).fit(rows)
     with pytest.raises(RecipeError, match="costs has no column 7"):
         Minimizer(ask, 0.9, costs={7: 1}).fit(rows)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "array", "floats", "text", "polars"])
+def test_stacked_rows_are_those_that_a_frame_would_have(kind):
+    frame = pd.DataFrame({"a": [1, 2, 3, 4, 5], "b": [0.5, np.nan, 1.5, 2.5, 3.5]}, index=list("vwxyz"))
+    if kind == "text":
+        frame["b"] = ["s", None, "t", "u", "v"]
+    made = {"array": frame.to_numpy, "floats": lambda: frame.astype(np.float32)}
+    made["polars"] = lambda: pl.from_pandas(frame.reset_index(drop=True), nan_to_null=True)
+    data = made.get(kind, lambda: frame)()
+    table = read_table(data, with_index=False) if kind != "array" else read_table(pl.DataFrame(data))
+    stack = RowStack(data, table, np.array([3, 0, 1]))
+    first, second = table.names
+    now = {first: table.frame[first].gather([4, 4, 4])}
+    changed = [{second: table.frame[second].gather([0, 0, 0])}, {first: table.frame[first].gather([1, 1, 1])}]
+    found = stack.build(now, changed)
+    known = stack._rebuild({**stack._base, **now}, changed)
+    assert type(found) is type(known) is type(data)
+    if isinstance(found, pd.DataFrame):
+        pd.testing.assert_frame_equal(found, known)
+        assert list(found.index) == list("yvwyvw")
+    else:
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(known))
+    assert found.shape == (6, 2)

@@ -41,7 +41,7 @@ def search(
     person: o.Person = None,
     type: o.Type = None,
     hierarchies: o.Hierarchies = None,
-    k: o.Ks = "5,10,25,50",
+    k: o.EveryK = "5,10,25,50",
     l: o.Ls = None,  # noqa: E741
     model: Annotated[
         list[str] | None,
@@ -167,7 +167,7 @@ def search(
 ) -> None:
     """Try privacy goals and measure what each costs an estimator that is to predict a column.
 
-    [bold]shoal search people.csv --target income -q age,zip -s illness -k 5..50 -l 2..5[/bold]
+    [bold]shoal search people.csv --target income -q age,zip -s illness -k 5,10,25 -l 2..5[/bold]
 
     Only the part for training is anonymized; scores are those on held-out rows as they are. Columns without
     a role are quasi-identifiers if --quasi names none.
@@ -186,7 +186,7 @@ def search(
         raise RecipeError(unknown("column of the results", sort, SCHEMA))
     files = [*(output or ()), *([report] if report else ())]
     check_result_files(files)
-    sizes, diverse = a.parse_numbers("-k", k), a.parse_numbers("--l", l) if l else None
+    sizes, diverse = a.parse_numbers("-k", k, None), a.parse_numbers("--l", l, None) if l else None
     fitted = learning.load_fitted(load_model, trust_model)
     table = read_table(input, a.reading_options(delimiter, encoding, no_header, na, sheet, decimal=decimal))
     frame, labels, roles = learning.select_features(table, target, quasi, sensitive, identifier, type, na)
