@@ -121,7 +121,7 @@ class _PopulationValues:
     def _match_side(self, label: str) -> Mask | None:
         """All values on one side of an edge, as ``>70`` or ``<=18``."""
         sign, edge = split_side(label)
-        if edge not in self.place:
+        if not sign or edge not in self.place:
             return None
         sides = {">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal}
         return np.asarray(sides[sign](self.rank, self.place[edge]) & ~self.missing)

@@ -840,7 +840,10 @@ def _losses(
 ) -> Iterator[str]:
     report = release.report
     total = len(asked.columns[0].cells) - report["dropped_rows"]
-    costs = {name: _Costs(reading, release.columns[name], total) for name, reading in readings.items()}
+    costs = {
+        name: _Costs(reading, release.columns[name], total, asked.weights.get(name, 1.0))
+        for name, reading in readings.items()
+    }
     ncp = {name: cost.ncp() for name, cost in costs.items()}
     for name, value in ncp.items():
         if abs(report["columns"][name]["ncp"] - value) > EPS:
@@ -870,14 +873,21 @@ def _geometric(losses: dict[str, float], weights: dict[str, float]) -> float:
     return exp(sum(weights[n] * log(1 + losses[n]) for n in losses) / total) - 1
 
 
+_UNUSED = object()
+"""A value that no row has."""
+
+
 class _Costs:
     """What the released cells of a column cost."""
 
-    def __init__(self, reading: Reading, cells: Sequence[Any], total: int) -> None:
+    def __init__(self, reading: Reading, cells: Sequence[Any], total: int, weight: float) -> None:
         self.reading, self.total = reading, total
         self.hidden = total - len(cells)
+        # To lose the only value of a column of negative weight is a gain: it counts as one of two values.
+        extra = {_UNUSED} if weight < 0 and len(reading.everything) == 1 else set()
+        self.everything = reading.everything | extra
         self.covers = [
-            (reading(cell)[0] & reading.everything, times)
+            ((reading(cell)[0] & reading.everything) | (extra if cell == "*" else set()), times)
             for (_, cell), times in Counter(zip(map(type, cells), cells, strict=True)).items()
         ]
         """What each cell stands for, and how many cells are like it."""
@@ -888,9 +898,11 @@ class _Costs:
         return float(penalty + self.hidden) / self.total
 
     def _penalty(self, covered: Values) -> float:
-        domain = self.reading.everything
+        domain = self.everything
         if len(covered) == 1:
             return 0.0
+        if _UNUSED in covered:
+            return 1.0
         if self.reading.column.kind in ("flat", "tree"):
             return (len(covered) - 1) / max(len(domain) - 1, 1)
         if MISSING in covered:
@@ -912,7 +924,7 @@ class _Costs:
 
     def covered(self) -> float:
         """Share of the values covered, beyond the one that always is."""
-        size = len(self.reading.everything)
+        size = len(self.everything)
         covered = sum(times * len(covered) for covered, times in self.covers)
         shares = (covered / size + self.hidden) / self.total
         return (shares - 1 / size) / (1 - 1 / size) if size > 1 else self.hidden / self.total

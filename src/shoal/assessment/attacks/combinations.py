@@ -151,9 +151,10 @@ def read_cell(label: str, column: Column, occurring: Collection[str]) -> tuple[s
     listed = split_set(label)
     if listed is not None:
         return tuple(dict.fromkeys(_spell_value(each, column) for each in listed))
-    if (edge := _spell_value(split_side(label)[1], column)) in occurring:
+    sign, edge = split_side(label)
+    if sign and (edge := _spell_value(edge, column)) in occurring:
         # A class up to an edge has it, and something else that is not said: `<=30`, but not `<30`.
-        return (edge, edge) if "=" in label else ()
+        return (edge, edge) if "=" in sign else ()
     divided = [(_spell_value(low, column), _spell_value(high, column)) for low, high in split_range(label)]
     if not divided:
         return (value,)
