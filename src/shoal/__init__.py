@@ -46,8 +46,8 @@ _DEFINED_IN = {
     "engines.release": "Release",
     "privacy": (
         "AlphaK AverageRisk BasicBeta DeltaDisclosure DeltaPresence DistinctL EnhancedBeta EntropyL "
-        "KAnonymity KMap KOfAny MaxRisk Measures PSensitive PopulationUniqueness RecursiveCL SafePub "
-        "TCloseness Uniqueness"
+        "KAnonymity KMap KMapEstimate KOfAny MaxRisk Measures PSensitive PopulationUniqueness "
+        "RecursiveCL SafePub TCloseness Uniqueness"
     ),
     "recipes.recipe": "Recipe",
     "recipes.saved_recoding": "SavedRecoding",

@@ -157,6 +157,9 @@ MODEL_CASES: Mapping[str, list[ModelCase]] = {
     "population-uniqueness": [
         ModelCase(("population-uniqueness(share=0,fraction=0.1)",), lambda values, whole: len(values) >= 2)
     ],
+    "k-map-estimate": [
+        ModelCase(("k-map-estimate(k=20,fraction=0.01)",), lambda values, whole: len(values) >= 3)
+    ],
 }
 # Differential privacy is a mode of its own, in which neither goes with anything else: see test_safepub.
 APART = {"safepub"}

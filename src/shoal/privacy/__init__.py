@@ -19,6 +19,7 @@ from shoal.privacy.fitting import PopulationFit, bound_presence, fitting_pairs
 from shoal.privacy.groups import GROUPS, GroupAnonymity
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.k_map import KMap
+from shoal.privacy.k_map_estimate import KMapEstimate
 from shoal.privacy.k_of_any import KOfAny
 from shoal.privacy.measures import ColumnMeasures, Measures, measure_classes
 from shoal.privacy.population import (
@@ -58,6 +59,7 @@ __all__ = [
     "EntropyL",
     "KAnonymity",
     "KMap",
+    "KMapEstimate",
     "KOfAny",
     "MaxRisk",
     "Measures",
@@ -104,6 +106,7 @@ _BUILT_IN = {
     "delta-disclosure": DeltaDisclosure,
     "p-sensitive": PSensitive,
     "k-map": KMap,
+    "k-map-estimate": KMapEstimate,
     "delta-presence": DeltaPresence,
     "max-risk": MaxRisk,
     "average-risk": AverageRisk,

@@ -22,11 +22,11 @@ PARAMETERS = (
 
 MODELS = (
     "k, k-of-any, alpha-k, distinct-l, entropy-l, recursive-cl, t, basic-beta, enhanced-beta, "
-    "delta-disclosure, p-sensitive, k-map (with population=FILE), delta-presence (with population=FILE), "
-    "max-risk, average-risk, uniqueness, population-uniqueness or safepub"
+    "delta-disclosure, p-sensitive, k-map (with population=FILE), k-map-estimate, delta-presence (with "
+    "population=FILE), max-risk, average-risk, uniqueness, population-uniqueness or safepub"
 )
 
 LOSSES = (
     "ncp, span-ncp, certainty, distortion, discernibility, class-size, entropy, precision, height, "
-    "generalised or squared-error"
+    "generalised, squared-error, kl-divergence or ambiguity"
 )

@@ -411,6 +411,13 @@ def _asked(random: Random, name: str, sensitive: list[Column]) -> dict[str, Any]
         "average-risk": {"risk": (0.1, 0.2, 0.34, 0.5, 0.9)},
         "uniqueness": {"share": (0, 0.05, 0.2, 0.5)},
         "k-of-any": {"m": (1, 2, 2, 3), "k": (2, 3, 5)},
+        "population-uniqueness": {"share": (0, 0.05, 0.3), "fraction": (0.01, 0.1, 0.5, 1)},
+        "k-map-estimate": {
+            "k": (2, 3, 5, 20),
+            "fraction": (0.01, 0.1, 0.5, 1),
+            "estimator": ("poisson", "zero-truncated-poisson"),
+            "significance": (0.01, 0.1, 0.4),
+        },
     }
     if name not in choices:  # as its page shows it
         shown = model_parameters(parse_model(read_example(name)))

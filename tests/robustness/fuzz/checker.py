@@ -16,7 +16,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, pairwise
-from math import exp, isnan, log, log2
+from math import exp, factorial, isnan, log, log2, prod
 from typing import Any
 
 Values = frozenset[Any]
@@ -530,7 +530,18 @@ _OF_ROWS: dict[str, Callable[[list[int], dict[str, Any]], bool]] = {
     "max-risk": lambda sizes, p: Fraction(1, min(sizes)) <= exactly(p["risk"]),
     "average-risk": lambda sizes, p: Fraction(len(sizes), sum(sizes)) <= exactly(p["risk"]),
     "uniqueness": lambda sizes, p: Fraction(sizes.count(1), sum(sizes)) <= exactly(p["share"]),
+    # Searches are to ask for two rows, with which nobody is estimated to be unique.
+    "population-uniqueness": lambda sizes, p: min(sizes) >= 2,
+    "k-map-estimate": lambda sizes, p: min(sizes) >= p["k"] or _is_rare(min(sizes), p),
 }
+
+
+def _is_rare(size: int, p: dict[str, Any]) -> bool:
+    """Whether so many rows are as rare as was asked if only k people fit them, by Poisson's distribution."""
+    mean = p["k"] * p["fraction"]
+    chance = 1 - sum(exp(-mean) * mean**i / factorial(i) for i in range(size))
+    seen = 1.0 if p.get("estimator") == "poisson" else 1 - exp(-mean)
+    return chance <= p.get("significance", 0.01) * seen + EPS
 
 
 def sensitive_values(column: Known, asked: Asked, rows: Iterable[int]) -> list[Any]:
@@ -702,6 +713,8 @@ _OF_VALUES: dict[str, Test] = {
     "delta-disclosure": _disclosure,
     "t": _near,
 }
+JUDGED = {*_OF_VALUES, *_OF_COLUMNS, *_OF_ROWS, "k-map", "delta-presence", "safepub"}
+"""The models that the judge knows."""
 
 
 def _against_people(
@@ -859,6 +872,7 @@ def _losses(
         "class-size": lambda: total / (len(sizes) + (hidden > 0)),
         "distortion": lambda: sum(weights[n] * costs[n].changed() for n in costs),
         "generalised": lambda: _geometric({n: costs[n].covered() for n in costs}, weights),
+        "ambiguity": lambda: _ambiguity(classes, readings, hidden),
     }
     if hidden == 0:
         known["entropy"] = lambda: sum(weights[n] * costs[n].bits() for n in costs)
@@ -866,6 +880,18 @@ def _losses(
         value = known[asked.loss]()
         if abs(report["loss"]["value"] - value) > 1e-8 * max(1.0, abs(value)):
             yield f"the report says {asked.loss} {report['loss']['value']}, and it is {value}"
+
+
+def _ambiguity(classes: Classes, readings: dict[str, Reading], hidden: int) -> float:
+    """How many combinations of values a row could be, on average."""
+    columns = list(readings.values())
+    could_be = [
+        prod(len(r(cell)[0] & r.everything) for r, cell in zip(columns, cells, strict=True))
+        for cells in classes.cells
+    ]
+    everything = hidden * prod(len(r.everything) for r in columns)
+    total = sum(n * choices for n, choices in zip(classes.sizes, could_be, strict=True))
+    return (total + everything) / (sum(classes.sizes) + hidden)
 
 
 def _geometric(losses: dict[str, float], weights: dict[str, float]) -> float:

@@ -97,6 +97,10 @@ def test_a_seed_is_a_case():
     assert cases.case_of(4711) == cases.case_of(4711) != cases.case_of(4712)
 
 
+def test_the_judge_knows_every_model():
+    assert set(MODELS) == checker.JUDGED
+
+
 def test_the_judge_knows_nothing_but_the_standard_library():
     import sys
 

@@ -1,5 +1,7 @@
 """Population uniqueness as a goal: the estimates of `shoal risk`, judged."""
 
+from typing import get_args
+
 import numpy as np
 import polars as pl
 import pytest
@@ -8,6 +10,7 @@ import shoal
 from shoal.errors import GoalNotMet, RecipeError
 from shoal.privacy import Counts, PopulationUniqueness
 from shoal.privacy.population_uniques import estimate_population_uniques
+from shoal.privacy.regions import THOUSANDS, Region
 
 SIZES = np.repeat([1, 2, 3, 6, 12], [60, 12, 5, 3, 2])
 
@@ -66,4 +69,29 @@ def test_what_is_refused():
     with pytest.raises(GoalNotMet, match="needs 2 rows"):
         shoal.anonymize(
             pl.DataFrame({"x": [1]}), quasi=["x"], models=["population-uniqueness(share=0,fraction=0.1)"]
+        )
+
+
+def test_the_population_is_told_by_its_size_or_by_where_it_lives():
+    counts = Counts(SIZES, {})
+    rows = int(SIZES.sum())
+    by_fraction = PopulationUniqueness(0.5, rows / 5_903_000).achieved(counts)
+    assert PopulationUniqueness(0.5, people=5_903_000).achieved(counts) == by_fraction
+    assert PopulationUniqueness(0.5, region="denmark").achieved(counts) == by_fraction
+    # Everybody is in a table that has as many rows, or more.
+    alone = PopulationUniqueness(0.5, 1.0).achieved(counts)
+    assert PopulationUniqueness(0.5, people=rows).achieved(counts) == alone
+    assert PopulationUniqueness(0.5, people=3).achieved(counts) == alone
+    assert set(THOUSANDS) == set(get_args(Region))
+    for given, why in (
+        ("share=0.1", "one of fraction, people or region"),
+        ("share=0.1,fraction=0.1,people=9", "one of fraction, people or region"),
+        ("share=0.1,people=0", "1 person or more"),
+        ("share=0.1,region=atlantis", "region"),
+    ):
+        with pytest.raises(RecipeError, match=why):
+            shoal.privacy.parse_model(f"population-uniqueness({given})")
+    with pytest.raises(GoalNotMet, match="has 5 people, and the table 40 rows"):
+        shoal.anonymize(
+            pl.DataFrame({"x": [1] * 40}), quasi=["x"], models=["population-uniqueness(share=0,people=5)"]
         )

@@ -15,6 +15,7 @@ from shoal.codespace.loss.certainty import (
     SpanNCP,
 )
 from shoal.codespace.loss.classes import ClassSize, Discernibility, Entropy
+from shoal.codespace.loss.information import Ambiguity, KLDivergence
 from shoal.codespace.loss.variance import SquaredError
 from shoal.support.extensions import ExtensionTable
 
@@ -44,6 +45,8 @@ _BUILT_IN = {
     "height": Height,
     "generalised": Generalised,
     "squared-error": SquaredError,
+    "kl-divergence": KLDivergence,
+    "ambiguity": Ambiguity,
 }
 LOSSES = ExtensionTable("loss", "shoal.losses", Loss, ("measure",), _BUILT_IN)
 

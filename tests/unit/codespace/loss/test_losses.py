@@ -42,6 +42,9 @@ PLAIN = {
     "class-size": (4 / 2, None),
     # the ages lie 1600 + 900 + 100 + 3600 around 40; 0 and 50 stand for the classes: 100 + 2500 are lost
     "squared-error": (26 / 62, {"age": 26 / 62, "colour": 0, "job": 0}),
+    # 2 * 2 * 2 combinations in the first class and 2 * 2 * 1 in the second, of which two occur in each
+    "kl-divergence": ((2 * (3 - 1) + 2 * (2 - 1)) / 4, None),
+    "ambiguity": ((2 * 8 + 2 * 4) / 4, None),
     # age: four times 1 of 2; colour: red is 2 of 3, the other 1 of 3, twice; job: twice 1 of 2, clerks sure
     "entropy": (4 + 2 * (log2(3 / 2) + log2(3)) + 2, {"age": 4, "colour": 4 * log2(3) - 2, "job": 2}),
 }
@@ -61,6 +64,9 @@ AFTER_SUPPRESSION = {
     "class-size": (4 / 2, None),  # the suppressed rows are a class of their own
     # suppressed rows count as 40: 0 + 100 + 100 + 3600
     "squared-error": (38 / 62, {"age": 38 / 62, "colour": 0, "job": 0}),
+    # suppressed rows could be any of 4 * 3 * 5 combinations
+    "kl-divergence": ((2 * (3 - 1) + 2 * (log2(60) - 1)) / 4, None),
+    "ambiguity": ((2 * 8 + 2 * 60) / 4, None),
     # suppressed: age 2 * log2(4/1); colour red log2(4/2), green log2(4/1); job 2 * log2(4/2)
     "entropy": (
         (2 + 4) + (2 * log2(3) - 1 + 1 + 2) + (2 + 2),
@@ -81,6 +87,8 @@ WEIGHTED = {
     "discernibility": 8,
     "class-size": 2,
     "squared-error": 26 / 62,  # of numbers alone
+    "kl-divergence": 1.5,
+    "ambiguity": 6,
     "entropy": 2 * 4 - 2,
 }
 
@@ -116,7 +124,10 @@ def test_by_hand_with_weights(problem, recode, name):
     assert measured.value == pytest.approx(WEIGHTED[name])
 
 
-@pytest.mark.parametrize("name", [name for name in PLAIN if name not in ("discernibility", "class-size")])
+NEVER_ZERO = ("discernibility", "class-size", "ambiguity")
+
+
+@pytest.mark.parametrize("name", [name for name in PLAIN if name not in NEVER_ZERO])
 def test_a_table_that_nothing_happened_to_has_no_loss(problem, recode, name):
     assert LOSSES[name]().measure(recode(problem, [0, 1, 2, 3]), np.ones(3)).value == pytest.approx(0)
 
@@ -126,6 +137,38 @@ def test_a_table_without_anything_left_has_loss_one(problem, recode, name):
     for classes, cells in (([0] * 4, [["*"] * 3]), ([-1] * 4, None)):
         measured = LOSSES[name]().measure(recode(problem, classes, cells), np.ones(3))
         close(measured, 1, dict.fromkeys(FRAME.columns, 1))
+
+
+def test_information_losses_by_enumeration(code, recode):
+    """On random classes, also with rows that are equal and stand apart, against the definitions."""
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        frame = pl.DataFrame({"a": rng.integers(0, 4, 12), "b": rng.choice(["x", "y", "z"], 12)})
+        problem = code(frame)
+        made = recode(problem, rng.permutation([-1, 0, 1, 2, *rng.integers(-1, 3, 8)]).tolist())
+        covered = {}
+        for c in set(made.class_of.tolist()):
+            if c < 0:
+                covered[c] = (len(set(frame["a"])), len(set(frame["b"])))
+                continue
+            rows = made.table.codes[made.class_of == c].astype(int)
+            covered[c] = (int(np.ptp(rows[:, 0])) + 1, len(set(rows[:, 1].tolist())))
+        p = {}
+        weights = made.table.weight.tolist()
+        for row, c, w in zip(made.table.codes.tolist(), made.class_of.tolist(), weights, strict=True):
+            p[tuple(row), c] = p.get((tuple(row), c), 0) + w / 12
+        share = {c: sum(x for (_, d), x in p.items() if d == c) for c in covered}
+        q = {key: share[key[1]] / np.prod(covered[key[1]]) for key in p}
+        expected = sum(x * log2(x / q[key]) for key, x in p.items())
+        assert LOSSES["kl-divergence"]().measure(made, np.ones(2)).value == pytest.approx(expected, abs=1e-12)
+        mean = sum(share[c] * np.prod(covered[c]) for c in covered)
+        assert LOSSES["ambiguity"]().measure(made, np.ones(2)).value == pytest.approx(mean)
+
+
+def test_ambiguity_of_very_many_columns_is_a_number(code, recode):
+    frame = pl.DataFrame({f"c{i}": list(range(40)) for i in range(230)})
+    made = recode(code(frame), [0] * 40)
+    assert 1e300 < LOSSES["ambiguity"]().measure(made, np.ones(230)).value < float("inf")
 
 
 AGES = Hierarchy.from_tree({"young": ["0", "10"], "old": ["50", "100"]})
@@ -186,7 +229,7 @@ def test_a_column_of_one_value_costs_nothing(code, recode, name):
     measured = LOSSES[name]().measure(
         recode(code(frame, hierarchy={"c": Hierarchy.from_rows([["mason", "*"]])}), [0, 0]), np.ones(3)
     )
-    assert measured.value == {"discernibility": 4, "class-size": 2}.get(name, 0)
+    assert measured.value == {"discernibility": 4, "class-size": 2, "ambiguity": 1}.get(name, 0)
 
 
 @pytest.mark.parametrize("name", LOSSES)
