@@ -37,7 +37,7 @@ def test_the_threshold_is_that_of_the_definition(estimator, significance):
 
 
 def test_thresholds_that_arx_derives():
-    # Zero-truncated, significance .01, from the loop that its source has; with "poisson" it asks for one more.
+    # Zero-truncated, significance .01, as its source computes them; with "poisson" it asks for one more.
     derived = {(5, 0.01): 3, (5, 0.1): 4, (20, 0.1): 7, (50, 0.1): 12, (100, 0.3): 44, (20, 0.9): 20}
     assert {(k, fraction): KMapEstimate(k, fraction).least_size() for k, fraction in derived} == derived
 
