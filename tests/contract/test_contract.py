@@ -66,7 +66,7 @@ def estimate_entropy(values: list[object]) -> float:
 
 ALGORITHM_CASES: Mapping[str, list[AlgorithmCase]] = {
     "auto": [
-        AlgorithmCase("auto(seconds=0.2)"),
+        AlgorithmCase("auto(seconds=0.08)"),
         AlgorithmCase("auto", rows=12),
     ],
     "cluster": [AlgorithmCase("cluster(cell=20,sweeps=2)")],

@@ -30,7 +30,7 @@ TREES = {
 }
 QUASI = ["age", "sex", "education", "marital_status"]
 SHORT = {
-    "auto": "auto(seconds=0.3)",
+    "auto": "auto(seconds=0.12)",
     "genetic": "genetic(generations=30)",
     "mingen": "mingen(iterations=500,seconds=)",
     "safepub": "safepub(levels=marital_status=1,seed=5)",
@@ -137,7 +137,7 @@ def losses(threads: int) -> Iterator[tuple[str, str]]:
         "suppress": 0.1,
     }
     for loss in LOSSES:
-        for algorithm in ("lattice", "mondrian", "auto(seconds=0.2)"):
+        for algorithm in ("lattice", "mondrian", "auto(seconds=0.08)"):
             yield f"{loss}, {algorithm}", run(frame, threads, algorithm=algorithm, loss=loss, **settings)
 
 

@@ -10,15 +10,15 @@ from shoal.algorithms.cells import divide_cells, is_for_cells, list_column_sets
 from shoal.algorithms.hilbert import Hilbert
 from shoal.algorithms.mingen import MinGen
 from shoal.algorithms.mondrian import Mondrian
-from shoal.algorithms.portfolio import LEAST_SECONDS, choose_seconds, measure_loss, search_portfolio
+from shoal.algorithms.portfolio import HURRY, choose_seconds, measure_loss, search_portfolio
 from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
 from shoal.algorithms.refine import check_budget
 from shoal.codespace.loss import find_cell_costs
 from shoal.codespace.recoding import Proposal
 from shoal.support.parameters import check_fields
 
-_SWEEP = 10e-6  # seconds that a sweep of refinement takes per row, about
-_GREEDY = 4e-6  # and a greedy partition
+_SWEEP = 4e-6  # seconds that a sweep of refinement takes per row, about
+_GREEDY = 1.6e-6  # and a greedy partition
 _CELLS = 60.0  # seconds for goals about some of the columns
 TINY = 14
 """Rows up to which the optimum is found, and proved, in next to no time."""
@@ -37,8 +37,8 @@ class Auto(Algorithm):
     """
 
     seconds: float | None = None
-    """The budget for the search, in seconds of an ordinary core. If not said, 0.6 up to 5,000 distinct rows,
-    more beyond, and 4 for 18,600 to 100,000; at least 2 where columns have hierarchies. It is counted in
+    """The budget for the search, in seconds of an ordinary core. If not said, 0.24 up to 5,000 distinct rows,
+    more beyond, and 5 for 18,600 to 100,000; at least 0.8 where columns have hierarchies. It is counted in
     steps, so that the result does not depend on the machine. One pass is made even if it takes longer."""
     works_on_counted_rows = True
     counts_people = True
@@ -91,7 +91,7 @@ def _describe_budget(seconds: float) -> str:
     """That there was time, for whom it is too much or too little."""
     return (
         f"auto took {seconds:.2g} s of an ordinary core, counted in steps; in a hurry take --set "
-        f"seconds={LEAST_SECONDS}, and for less loss more seconds"
+        f"seconds={HURRY}, and for less loss more seconds"
     )
 
 

@@ -14,14 +14,14 @@ from shoal.kernels.random import make_random_states
 from shoal.kernels.refine import DISSOLVE, MOVE, REGROUP, RefineWorkspace, improve_partition, set_up
 from shoal.kernels.rules import count_slots
 
-_REGION = 4096  # rows that one thread works on, at least
+_REGION = 8192  # rows that one thread works on, at least: at borders a row has few neighbours
 _REGIONS = 16
 _REACH = 6  # neighbours on either side that a row is offered to
 _POOL = 3  # classes that are clustered anew together: more take longer and find hardly more
 _LARGEST_POOL = 4096  # rows
 _DISSOLVE = 4  # one sweep in so many tries to dissolve classes, which seldom pays
 _PATIENCE = 4  # sweeps that save nothing before it stops
-_CURVE = 500e-9  # seconds that a row takes to be sorted along a curve
+_CURVE = 200e-9  # seconds that a row takes to be sorted along a curve
 
 
 class Partition:
@@ -37,7 +37,7 @@ class Partition:
         self._random = np.random.default_rng(seed)
         classes = _count_places(space, class_of)
         self._boxes = space.make_boxes(classes, class_of)
-        regions = int(np.clip(space.ident.size // _REGION, 1, _REGIONS))
+        regions = _count_regions(space.ident.size)
         self._rooms = _make_workspaces(space, regions, classes, seed)
         self._scale = 1.0 / max(space.table.rows * space.whole, np.finfo(float).tiny)
         self._nanoseconds = space.step_nanoseconds
@@ -101,7 +101,7 @@ class Partition:
         place = np.empty_like(order)
         place[order] = np.arange(order.size)
         regions, boxes = len(self._rooms), self._boxes
-        region = np.where(boxes.head >= 0, place[boxes.head] * regions // order.size, -1)
+        region = _locate_classes(boxes.of, place * regions // order.size, boxes.head.size, regions)
         # Rows without a class belong to no region.
         here = np.where(boxes.of[order] >= 0, region[boxes.of[order]], -1)
         left = max(seconds - self.spent, 0.0) / (self._nanoseconds * 1e-9)
@@ -126,6 +126,21 @@ class _Part(NamedTuple):
     allowed: int
     """What is left of the budget, in evaluations: the unit that kernels count."""
     room: RefineWorkspace
+
+
+def _count_regions(rows: int) -> int:
+    """How many regions there are: a power of two, so that two, four or eight threads have equal shares."""
+    return min(1 << max(int(rows // _REGION).bit_length() - 1, 0), _REGIONS)
+
+
+def _locate_classes(
+    class_of: NDArray[np.int64], region_of: NDArray[np.int64], classes: int, regions: int
+) -> NDArray[np.int64]:
+    """The region of each class: where most of its rows are, since the others get neighbours far away."""
+    inside = class_of >= 0
+    pair = class_of[inside] * regions + region_of[inside]
+    rows = np.bincount(pair, minlength=classes * regions).reshape(classes, regions)
+    return np.asarray(rows.argmax(axis=1), np.int64)
 
 
 def _count_places(space: ClusteringSpace, class_of: NDArray[np.int32]) -> int:

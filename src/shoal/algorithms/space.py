@@ -75,7 +75,7 @@ class ClusteringSpace:
         measure = self.measure
         flat, trees = int(measure.whole.size + measure.unit.size), int(measure.root.shape[1])
         # Constants, not a clock: a budget is a number of steps, the same on every machine.
-        return 25.0 + 11.0 * flat + 26.0 * trees + min(self.rules.values, 64) / 2
+        return 10.0 + 4.4 * flat + 10.4 * trees + min(self.rules.values, 64) / 5
 
     def make_boxes(self, classes: int, class_of: NDArray[np.integer] | None = None) -> ClassBoxes:
         """Empty boxes for ``classes`` classes."""

@@ -75,7 +75,7 @@ def test_whoever_knows_m_columns_of_the_release_finds_k_rows(goal, algorithm):
 
 def test_a_search_that_looks_at_sets_loses_less_than_classes():
     frame = draw_table(2, rows=600)
-    auto = {"quasi": frame.columns, "algorithm": "auto(seconds=0.2)"}
+    auto = {"quasi": frame.columns, "algorithm": "auto(seconds=0.08)"}
     classes = shoal.anonymize(frame, **auto, k=5)
     pairs = shoal.anonymize(frame, **auto, models=["k-of-any(m=2,k=5)"])
     single = shoal.anonymize(frame, **auto, models=["k-of-any(m=1,k=5)"])

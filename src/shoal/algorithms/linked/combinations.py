@@ -38,7 +38,7 @@ _STARTS = (1, 2, 4)  # cells of so many times k people are tried to begin with
 _MOST_CELLS = 2048  # of a static class, all of which are compared with each other
 _SAMPLE = 10_000  # rows on which a size is tried
 _WIDEST = 512  # cells of a history, rows times columns, up to which whole histories are compared
-_SECONDS_PER_ROW = 40e-6
+_SECONDS_PER_ROW = 16e-6
 
 
 class MergingWay(NamedTuple):

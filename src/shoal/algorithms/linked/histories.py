@@ -33,7 +33,7 @@ from shoal.codespace.recoding import Proposal
 from shoal.errors import GoalNotMet
 from shoal.privacy import KAnonymity, model_text
 
-_SECONDS_PER_ROW = 200e-6  # the budget where none is said
+_SECONDS_PER_ROW = 80e-6  # the budget where none is said
 _ORDERS = 3  # event columns that are tried to order rows by, where no column is named
 _ROUNDS = 4  # of putting rows in other places and refining the classes
 _SWEEPS = 8  # of the refinement in each round

@@ -27,7 +27,7 @@ from shoal.privacy import KAnonymity
 _FACTORS = (1, 5, 20, 80, 320)  # static classes of so many times k people are tried first
 _SAMPLE = 1_200  # people on whom a size is tried
 _CAREFUL = 3  # sizes that are tried as they will be done; with their neighbours at most twice as many
-_SECONDS = 0.6  # for static classes, where no budget is said
+_SECONDS = 0.24  # for static classes, where no budget is said
 _TRIAL = 0.2  # share of the budget for static classes that are tried
 _CHOICES = 3e7  # combinations that are counted at most; where there are more, whole sets are shared
 

@@ -26,7 +26,7 @@ from shoal.codespace.recoding import Proposal, Recoding
 
 _FACTORS = (1, 5, 20, 80, 320)  # static classes of so many times k people are tried first
 _SAMPLE = 20_000  # rows on which a size is tried
-_SECONDS_PER_ROW = 40e-6  # the budget where none is said
+_SECONDS_PER_ROW = 16e-6  # the budget where none is said
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -68,6 +68,10 @@ class CellLoss(Loss):
         """The loss, given the sums over the rows of every column: [..., columns]."""
         return weighted_mean(self.compute_column_losses(sums, weights, rows), weights)
 
+    def compute_slopes(self, columns: Floats) -> Floats:
+        """How much of a little more loss in each column, by its weight, the total has: all of it in a sum."""
+        return np.ones_like(columns)
+
     def measure(self, recoding: Recoding, weights: Floats) -> Measured:
         """The total, and the loss of each column."""
         sums = np.array([self._sum_column(recoding, j) for j in range(len(recoding.cells))])
@@ -212,6 +216,10 @@ class Generalised(CellLoss):
         """Geometric mean of the columns' losses."""
         # A mean of logarithms is that of the geometric mean; small losses keep their digits.
         return expm1(weighted_mean(log1p(self.compute_column_losses(sums, weights, rows)), weights))
+
+    def compute_slopes(self, columns: Floats) -> Floats:
+        """Less in columns that lose much: their factor is large already."""
+        return 1.0 / (1.0 + columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,17 @@ def test_by_hand_with_weights(problem, recode, name):
     assert measured.value == pytest.approx(WEIGHTED[name])
 
 
+@pytest.mark.parametrize("name", ["ncp", "precision", "generalised"])
+def test_slopes_say_how_the_total_grows_with_the_loss_of_a_column(name):
+    loss, weights, columns, step = LOSSES[name](), np.array(WEIGHTS), np.array([0.1, 0.6, 0.0]), 1e-6
+    weights = np.abs(weights) + 0.5
+    total = loss.compute_total(columns, weights, 1)
+    grown = [(loss.compute_total(columns + step * unit, weights, 1) - total) / step for unit in np.eye(3)]
+    # By their proportions: how large the weights are in all means nothing to a search.
+    slopes = weights * loss.compute_slopes(columns)
+    assert np.array(grown) / sum(grown) == pytest.approx(slopes / slopes.sum(), rel=1e-4)
+
+
 NEVER_ZERO = ("discernibility", "class-size", "ambiguity")
 
 
