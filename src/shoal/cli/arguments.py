@@ -21,6 +21,7 @@ from shoal.recipes.event_tables import join_column, name_sources
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.settings import Others, list_plain_settings
 from shoal.report.figures import NO_EXCERPT
+from shoal.support.addresses import is_address
 from shoal.support.files import check_target
 from shoal.support.parameters import build_entry
 from shoal.table import (
@@ -34,6 +35,7 @@ from shoal.table import (
     read_schema,
     read_table,
 )
+from shoal.table.addresses import load_address
 from shoal.table.hierarchies import Hierarchy, read_hierarchies
 
 _MOST = 10  # values of a range that are tried, where not said
@@ -48,6 +50,7 @@ def reading_options(
     sheet: str | None = None,
     quasi: list[str] | None = None,
     decimal: str = ".",
+    query: str | None = None,
 ) -> ReadOptions:
     """How the table is to be read; ``--quasi line:2`` says that a line of it has numbers of columns."""
     line = re.fullmatch(r"line:(\d+)", quasi[0]) if quasi and len(quasi) == 1 else None
@@ -59,6 +62,7 @@ def reading_options(
         quasi_line=int(line[1]) if line else None,
         sheet=sheet,
         decimal=check_decimal(decimal),
+        query=query,
     )
 
 
@@ -82,6 +86,9 @@ def open_table(
     if recipe.uses_safepub:  # where nothing may depend on single rows, not even reading
         rows = open_rows(path, recipe.reading)
         return rows.make_table(), rows
+    if not whole and is_address(path):
+        local = load_address(str(path), recipe.reading.query)
+        return read_schema(local, replace(recipe.reading, query=None), left_out), local
     if not whole:
         return read_schema(path, recipe.reading, left_out), path
     table = read_table(path, recipe.reading, left_out=left_out)

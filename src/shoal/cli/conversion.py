@@ -8,12 +8,20 @@ from typing import Any, get_args, get_origin
 
 import typer
 
+from shoal.support.addresses import AddressPath, is_address
+
+
+def _make_path(text: str) -> Path:
+    """A path, or an address as it is."""
+    return AddressPath(text) if is_address(text) else Path(text)
+
+
 _PLAIN: dict[Any, tuple[Callable[[Any], Any], str]] = {
     bool: (bool, "yes or no"),
     str: (str, "a text"),
     int: (int, "a whole number"),
     float: (float, "a number"),
-    Path: (Path, "a path"),
+    Path: (_make_path, "a path"),
 }
 
 

@@ -123,6 +123,7 @@ NoHeader = Annotated[bool, setting_option("--no-header")]
 Na = Annotated[list[str] | None, setting_option("--na")]
 Sheet = Annotated[str | None, setting_option("--sheet")]
 DecimalSign = Annotated[str, setting_option("--decimal")]
+Query = Annotated[str | None, setting_option("--query")]
 MissingName = Annotated[str, setting_option("--missing")]
 
 # Options that are no settings of a recipe, or other words for one.

@@ -25,7 +25,17 @@ UNREADABLE = 4
 """The exit code for files that cannot be read or written, for those who ask for it."""
 _tells_unreadable = [False]
 _PASSING = frozenset(
-    (errno.EAGAIN, errno.EBUSY, errno.EINTR, errno.EIO, errno.ENOMEM, errno.ENOSPC, errno.ETIMEDOUT)
+    (
+        errno.EAGAIN,
+        errno.EBUSY,
+        errno.ECONNREFUSED,
+        errno.ECONNRESET,
+        errno.EINTR,
+        errno.EIO,
+        errno.ENOMEM,
+        errno.ENOSPC,
+        errno.ETIMEDOUT,
+    )
 )  # errors of the system that need not come again
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 INTERRUPTED = "interrupted; no unfinished file is left behind"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from shoal.cli.process import shown_names
 from shoal.errors import InputError, RecipeError, unknown
+from shoal.support.addresses import is_address
 from shoal.support.files import private_folder
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def named_files_only(recipe: Recipe, source: Path, output: Path | None) -> Recip
     return replace(
         recipe,
         input=None if is_standard_input(source) else recipe.input,
-        output=None if output == DASH else recipe.output,
+        output=None if output == DASH else str(output) if is_address(output) else recipe.output,
     )
 
 
@@ -75,6 +76,13 @@ def to_standard_output(output: Path | None, source: Path, format: str | None) ->
     ``source``.
     """
     named = None if format is None else _find_suffix(format)
+    if is_address(output) and format is None:
+        from shoal.table.addresses import deliver_to  # noqa: PLC0415  the help needs no table
+
+        with deliver_to(str(output)) as path:
+            shown_names[str(path)] = str(output)
+            yield path
+        return
     if output != DASH:
         if format is not None:
             raise RecipeError("--out-format is for -o -: elsewhere the name of the file says the format")

@@ -23,7 +23,7 @@ from shoal.engines.released_tables import read_released_tables, verify_released_
 from shoal.engines.select_engine import choose_engine, make_spark_engine
 from shoal.engines.signatures import keep_kind_of_frame
 from shoal.engines.tables import TableSources
-from shoal.errors import RecipeError, unknown
+from shoal.errors import OutputError, RecipeError, unknown
 from shoal.privacy import MODELS, Measures, Model, model_text, read_models, read_population
 from shoal.privacy.groups import GroupAnonymity, number_groups
 from shoal.privacy.people import list_countable_models, read_people
@@ -32,8 +32,10 @@ from shoal.recipes.event_tables import name_sources
 from shoal.recipes.recipe import Recipe, read_knows, read_recipe
 from shoal.recipes.schema import find_released_quasi
 from shoal.recipes.settings import DRIVER_ROWS, Engine, Missing, Others, RowOrder, document_settings
+from shoal.support.addresses import is_address
 from shoal.support.typed_frames import FrameT, PathLike
 from shoal.table import Column, ColumnType, ReadOptions, Table, read_table
+from shoal.table.addresses import deliver_to
 from shoal.table.hierarchies import Hierarchy, read_hierarchies, read_source
 from shoal.verification.linked import LinkedRows, verify_linked_whole
 from shoal.verification.sets import KnownSets, verify_sets_whole
@@ -229,6 +231,8 @@ def run(
         The event tables; those that ``recipe.events`` names by default.
     """
     recipe = read_recipe(recipe)
+    if is_address(recipe.output) and recipe.engine != "spark" and not is_spark_frame(source):
+        return _run_to_address(recipe, source, on_progress, events)
     engine, why = choose_engine(recipe, source)
     if recipe.events and not isinstance(source, TableSources):
         tables = name_events(events)
@@ -237,6 +241,17 @@ def run(
         source = TableSources(source, tables)
     release = carry_out(engine, source, on_progress)
     return release if why is None else add_note(release, why)
+
+
+def _run_to_address(
+    recipe: Recipe, source: object, on_progress: Progress, events: Mapping[str, object] | Sequence[str | Path] | None
+) -> Release[Any]:
+    """Carry out a recipe whose release goes to a database or an object store."""
+    if recipe.events:
+        raise OutputError(f"{recipe.output}: a release of several tables is a folder of this machine")
+    with deliver_to(str(recipe.output)) as path:
+        release: Release[Any] = run(replace(recipe, output=str(path)), source, on_progress, events)
+    return replace(release, recipe=recipe, report=replace(release.report, output=recipe.output))
 
 
 def add_note(release: Release, why: str) -> Release:

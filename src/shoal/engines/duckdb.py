@@ -40,9 +40,11 @@ from shoal.errors import InputError, InternalError, OutputError, RecipeError
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.release_rows import describe_release
 from shoal.report.build import measure_column_loss
+from shoal.support.addresses import is_address, names_database
 from shoal.support.files import remove_if_killed, scratch_folder, whole_path
 from shoal.support.memory import return_free_memory
 from shoal.table import Origin, TableStream, check_streamable, choose_layout, open_stream, write_batches
+from shoal.table.addresses import load_address, refuse_query
 from shoal.table.formats import ensure_unchanged, import_optional
 from shoal.table.sources import write_spool
 from shoal.verification.findings import Finding, judge_by_witness
@@ -115,7 +117,7 @@ class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
     @contextmanager
     def _hold_input(self, chosen: object, folder: Path) -> Iterator[None]:
         """Find the file that is read, which nobody may change meanwhile."""
-        self._path = _find_file(chosen, folder / "input.parquet")
+        self._path = _find_file(chosen, folder / "input.parquet", self.recipe.reading.query)
         with ensure_unchanged(self._path) as self._check_input:
             yield
 
@@ -210,9 +212,12 @@ class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
         return replace(release, frame=frame, solutions=(frame,))
 
 
-def _find_file(chosen: object, copy: Path) -> Path:
+def _find_file(chosen: object, copy: Path, query: str | None) -> Path:
     """The file that has the rows; what is no file, or several, is first written to the file ``copy``."""
-    if write_spool(chosen, copy):
+    if is_address(chosen) and not names_database(chosen):
+        refuse_query(chosen, query)
+        chosen = load_address(str(chosen))
+    if write_spool(chosen, copy, query):
         return copy
     if not isinstance(chosen, str | os.PathLike):
         raise RecipeError(

@@ -24,10 +24,12 @@ from shoal.recipes.release_rows import read_written_rows
 from shoal.recipes.saved_recoding import SavedRecoding
 from shoal.recipes.schema import find_released_quasi, read_input_schema, state_types
 from shoal.report import Report
+from shoal.support.addresses import is_address
 from shoal.support.files import whole_folder
 from shoal.support.pickling import PartlyPickled
 from shoal.support.typed_frames import FrameT
 from shoal.table import Column, Origin, Table, check_writable, choose_layout, read_table, write_table
+from shoal.table.addresses import deliver_to
 from shoal.verification.sets import KnownSets, verify_sets
 from shoal.verification.tables import ReleasedTable, verify_tables
 from shoal.verification.verifier import Verification, verify_table
@@ -151,10 +153,16 @@ class Release(PartlyPickled, Generic[FrameT]):
         a folder, and each table has a file in it, in the format that it came in.
         """
         if self.tables:
+            if is_address(path):
+                raise OutputError(f"{path}: a release of several tables is a folder of this machine")
             self._write_folder(Path(path))
             return
         # Before anything is written: a sample with a stated seed must never become a file.
         check_private(self.recipe)
+        if is_address(path):
+            with deliver_to(str(path)) as temporary:
+                self.write(temporary)
+            return
         if self.person is None and self.report.people is not None:
             raise OutputError(NO_OWNERS)
         check_writable(path, list_inputs(self.recipe, self.table))

@@ -46,7 +46,7 @@ def read_released_tables(
         source, events = find_files(Path(source), list(events), name)
     if strange := [name for name, each in events.items() if isinstance(each, str) and not each]:
         raise RecipeError(f"there is nothing to read for {quote(strange)}: give the folder of the release")
-    others = replace(options, delimiter=None, encoding=None, sheet=None)
+    others = replace(options, delimiter=None, encoding=None, sheet=None, query=None)
     readings = {"": (source, options), **{name: (each, others) for name, each in events.items()}}
     return {
         name: each if isinstance(each, Table) else read_table(each, reading)

@@ -92,7 +92,7 @@ def read_population(
     if population is None:
         return None
     try:
-        people = read_table(population.source, replace(options, delimiter=None, encoding=None))
+        people = read_table(population.source, replace(options, delimiter=None, encoding=None, query=None))
     except InputError as error:
         raise InputError(f"the population cannot be read: {error}") from error
     if absent := [name for name in quasi if name not in people.names]:

@@ -112,6 +112,8 @@ def _list_reading_options(options: ReadOptions) -> Iterator[str]:
         yield f"--na {shell(marker)}"
     if options.sheet is not None:
         yield f"--sheet {shell(options.sheet)}"
+    if options.query is not None:
+        yield f"--query {shell(options.query)}"
     if options.decimal != ".":
         yield f"--decimal {options.decimal}"
 

@@ -139,7 +139,7 @@ def select_table(recipe: Recipe, table: str) -> Recipe:
         models=models,
         fold=None if recipe.fold is None else select_columns(events, table, recipe.fold),
         # What the files look like is said of the first; others are looked at.
-        reading=replace(reading, delimiter=None, encoding=None, sheet=None) if table else reading,
+        reading=replace(reading, delimiter=None, encoding=None, sheet=None, query=None) if table else reading,
         events={},
         relative=relative[0] if relative else None,
         align=None,

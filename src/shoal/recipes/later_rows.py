@@ -26,6 +26,7 @@ from shoal.recipes.release_rows import (
 )
 from shoal.recipes.schema import has_own_types, keeps_unchanged_types
 from shoal.recipes.settings import Others
+from shoal.support.addresses import is_address
 from shoal.support.pickling import PartlyPickled
 from shoal.support.typed_frames import FrameT
 from shoal.table import (
@@ -39,6 +40,7 @@ from shoal.table import (
     to_strings,
     write_table,
 )
+from shoal.table.addresses import deliver_to
 from shoal.table.sources import list_files
 from shoal.verification.findings import Finding, judge_later_rows, refuse_findings
 from shoal.verification.verifier import Verification, find_violating_rows, verify_table, who_fits
@@ -91,6 +93,10 @@ class Applied(PartlyPickled, Generic[FrameT]):
 
     def write(self, path: str | Path) -> None:
         """Write the rows to a file, whole or not at all; what was written is counted before it is there."""
+        if is_address(path):
+            with deliver_to(str(path)) as temporary:
+                self.write(temporary)
+            return
         check_writable(path, self._list_inputs())
         recipe = self.recipe
         write_table(

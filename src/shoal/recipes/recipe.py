@@ -49,6 +49,7 @@ from shoal.recipes.settings import (
     RecipeSettings,
     list_settings,
 )
+from shoal.support.addresses import check_address, is_address
 from shoal.support.files import as_utf8, read_small, whole_file
 from shoal.support.frozen import freeze_mapping
 from shoal.support.parameters import (
@@ -93,6 +94,8 @@ class Recipe(RecipeSettings):
         self._check_quasi_line()
         if self.all_solutions:
             self.algorithm.list_every_solution()  # for its error
+        for address in filter(is_address, (self.input, self.output)):
+            check_address(str(address))
         check_event_tables(self)
         for role in ROLES if self.events else ():  # in the order in which a recipe file has them
             object.__setattr__(self, role, sort_columns(tuple(self.events), getattr(self, role)))
@@ -476,6 +479,7 @@ _KINDS: dict[str, tuple[type, str]] = {
     "quasi_line": (int, "a whole number"),
     "sheet": (str, "text"),
     "decimal": (str, "text"),
+    "query": (str, "text"),
     "knows": (object, ""),  # a number or a text, as is checked later
 }
 _READING = {
@@ -486,6 +490,7 @@ _READING = {
     "quasi_line": "quasi_line",
     "sheet": "sheet",
     "decimal": "decimal",
+    "query": "query",
 }
 _PATHS = ("input", "output", "key_file")
 _DEFAULTS = {each.name: each.default for each in list_settings()}
@@ -527,7 +532,7 @@ def _list_tuple(value: Any) -> Any:
 
 
 def _make_relative(path: str, folder: str | Path | None) -> str:
-    return path if folder is None else os.path.relpath(path, folder)
+    return path if folder is None or is_address(path) else os.path.relpath(path, folder)
 
 
 def hierarchy_files(source: str) -> list[Path]:
@@ -598,7 +603,7 @@ def _read_settings(
 
 
 _READERS: dict[str, Callable[[Any, Path], Any]] = {
-    **dict.fromkeys(_PATHS, lambda path, folder: str(folder / path)),
+    **dict.fromkeys(_PATHS, lambda path, folder: path if is_address(path) else str(folder / path)),
     "hierarchies": lambda sources, folder: tuple(_absolute_source(each, folder) for each in sources),
     "models": lambda texts, folder: tuple(
         move_population(parse_model(text), lambda path: str(folder / path)) for text in texts

@@ -269,8 +269,13 @@ class RecipeSettings:
                 metavar="CHAR",
                 help="What stands before decimals in delimited text: a point, or a comma as in 1.234,50.",
             ),
+            option(
+                "--query",
+                metavar="SQL",
+                help="What is read of a database, as 'select * from visits where year = 2026'.",
+            ),
             doc="How the table is read.",
-            keys=("delimiter_in", "encoding", "header", "na", "quasi_line", "sheet", "decimal"),
+            keys=("delimiter_in", "encoding", "header", "na", "quasi_line", "sheet", "decimal", "query"),
             argument=False,
         ),
     )

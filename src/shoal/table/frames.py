@@ -64,6 +64,8 @@ class Origin:
         Columns that were the index of a pandas frame. An index that only counts rows is not among them.
     attached
         What else came with the frame or the file, in words: it is released only if that is asked for.
+    address
+        What was named, if it was no file of this machine.
     """
 
     kind: Kind
@@ -80,8 +82,11 @@ class Origin:
     index: tuple[str, ...] = ()
     attached: tuple[str, ...] = ()
     metadata: Mapping[str, str] | None = field(default=None, repr=False, compare=False)
+    address: str | None = None
 
     def __str__(self) -> str:
+        if self.address is not None:
+            return self.address
         return str(self.path) if self.path is not None else f"the {self.kind} frame"
 
 

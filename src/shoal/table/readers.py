@@ -13,6 +13,8 @@ from typing import IO, Any
 import polars as pl
 
 from shoal.errors import InputError, PluginError, ShoalError, quote, unknown
+from shoal.support.addresses import is_address
+from shoal.table.addresses import load_address, refuse_query
 from shoal.table.decimals import Decimal, check_decimal, read_decimal_commas
 from shoal.table.delimited import (
     DelimitedLayout,
@@ -71,6 +73,8 @@ class ReadOptions:
     decimal
         What stands before the decimals of numbers in delimited text: a point, or a comma as in ``1.234,50``.
         Such numbers are released with a point.
+    query
+        What is read of a database, as SQL; a table if its address names one.
     """
 
     delimiter: str | None = None
@@ -80,6 +84,7 @@ class ReadOptions:
     quasi_line: int | None = None
     sheet: str | None = None
     decimal: Decimal = "."
+    query: str | None = None
 
     def __post_init__(self) -> None:
         if self.quasi_line is not None and self.quasi_line < 1:
@@ -90,7 +95,7 @@ class ReadOptions:
 
     def for_releases(self) -> ReadOptions:
         """The same for a release of the table, in which numbers have a point."""
-        return replace(self, decimal=".")
+        return replace(self, decimal=".", query=None)
 
 
 _DEFAULTS = ReadOptions()
@@ -112,7 +117,7 @@ def read_table(
         A path, a frame of pandas, polars (also lazy) or pyarrow, an Arrow stream, or an open file. Files are
         delimited text, Parquet, Arrow, JSON lines or Excel, by their first bytes or else their suffix, and
         may be compressed by gzip or zstd. A folder, or a pattern such as ``day_*.parquet``, is one table in
-        several files.
+        several files; so is what an address names, as ``sqlite:///clinic.db#patients``.
     options
         For delimited text, what need not be detected; for all sources, what counts as missing.
     with_index
@@ -129,6 +134,10 @@ def read_table(
         When the source cannot be read whole and without doubt; names the line or column.
     """
     if isinstance(source, str | os.PathLike):
+        refuse_query(source, options.query)
+    if is_address(source):
+        frame, origin = _read_address(str(source), options, may_be_empty)
+    elif isinstance(source, str | os.PathLike):
         frame, origin = _read_files(Path(source), options, may_be_empty)
     elif is_file_object(source):
         with spool_file_object(source) as path:
@@ -171,6 +180,16 @@ def check_address_space() -> None:
             f"this process may use {most >> 20:,} MB of addresses (ulimit -v), and needs "
             f"{_LEAST_ADDRESSES >> 20:,} MB to begin: raise that limit"
         )
+
+
+def _read_address(address: str, options: ReadOptions, may_be_empty: bool) -> tuple[pl.DataFrame, Origin]:
+    """Read what an address names, by way of a private file."""
+    path = load_address(address, options.query)
+    try:
+        frame, origin = _read_files(path, options, may_be_empty)
+    except InputError as error:
+        raise InputError(str(error).replace(str(path), address)) from error
+    return frame, replace(origin, path=None, address=address)
 
 
 def _read_files(path: Path, options: ReadOptions, may_be_empty: bool) -> tuple[pl.DataFrame, Origin]:

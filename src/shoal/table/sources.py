@@ -16,7 +16,9 @@ from typing import Any, TypeVar
 import polars as pl
 
 from shoal.errors import InputError, quote
+from shoal.support.addresses import check_address, is_address, names_database
 from shoal.support.files import private_folder
+from shoal.table.databases import load_table
 from shoal.table.formats import choose_suffix, detect_format, ensure_unchanged, import_optional
 from shoal.table.frames import detect_kind
 from shoal.table.native import explain_failure, find_stream
@@ -30,6 +32,8 @@ def list_parts(path: Path) -> list[Path] | None:
 
     Files whose name begins with a dot or an underscore, which programs leave beside tables, are no parts.
     """
+    if is_address(path):
+        return None
     if path.is_dir():
         found = [file for file in path.rglob("*") if file.is_file()]
     # A file may have brackets in its name.
@@ -123,7 +127,7 @@ def is_file_object(source: object) -> bool:
     return callable(getattr(source, "read", None))
 
 
-def write_spool(source: object, path: Path) -> bool:
+def write_spool(source: object, path: Path, query: str | None = None) -> bool:
     """Write a lazy frame, an Arrow stream or a folder of Parquet to one Parquet file, a batch at a time.
 
     Returns
@@ -131,6 +135,10 @@ def write_spool(source: object, path: Path) -> bool:
     bool
         Whether it was one of these.
     """
+    if names_database(source):
+        check_address(str(source))
+        load_table(str(source), query, path)
+        return True
     if isinstance(source, str | os.PathLike):
         parts = list_parts(Path(source))
         if parts is None:

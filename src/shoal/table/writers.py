@@ -19,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, OutputError, ShoalError
+from shoal.support.addresses import check_address, is_address
 from shoal.support.files import check_target, whole_path
 from shoal.table.delimited import check_delimiter
 from shoal.table.formats import FORMATS, Compression, Format, by_suffix, import_optional
@@ -110,6 +111,11 @@ def check_writable(path: str | Path, forbidden: Iterable[Path] = (), *, table: b
 
     A ``table`` must have a suffix that tells how to write it.
     """
+    if is_address(path):
+        check_address(str(path))
+        if not table:
+            raise OutputError(f"{path}: only a release is written to an address; name a file for this")
+        return
     target = Path(path)
     check_target(target)
     if any(_same_file(target, Path(other)) for other in forbidden):

@@ -64,6 +64,7 @@ def compare(
     na: o.Na = None,
     sheet: o.Sheet = None,
     decimal: o.DecimalSign = ".",
+    query: o.Query = None,
     missing: o.MissingName = "category",
     plot: Annotated[
         Path | None,
@@ -87,7 +88,7 @@ def compare(
     draft = Recipe(
         quasi=("?",),
         models=(KAnonymity(2), *map(parse_model, model or ())),
-        reading=a.reading_options(delimiter, encoding, no_header, na, sheet, decimal=decimal),
+        reading=a.reading_options(delimiter, encoding, no_header, na, sheet, decimal=decimal, query=query),
         missing=missing,  # type: ignore[arg-type]
         orders=a.orders_of(order),
         hierarchies=tuple(hierarchies or ()),

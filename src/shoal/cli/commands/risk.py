@@ -140,6 +140,7 @@ def risk(
     na: o.Na = None,
     sheet: o.Sheet = None,
     decimal: o.DecimalSign = ".",
+    query: o.Query = None,
     details: Annotated[
         bool,
         option(
@@ -176,7 +177,7 @@ def risk(
         strata=tuple(strata or ()),
         wildcards=tuple(wildcard or ()),
     )  # refused before reading
-    reading = a.reading_options(delimiter, encoding, no_header, na, sheet, decimal=decimal)
+    reading = a.reading_options(delimiter, encoding, no_header, na, sheet, decimal=decimal, query=query)
     with progress(quiet) as on_progress:
         on_progress("read", 0.0)
         tables = read_released_tables(input, a.events_of(events), reading) if events else {}

@@ -34,6 +34,7 @@ def suggest(
     na: o.Na = None,
     sheet: o.Sheet = None,
     decimal: o.DecimalSign = ".",
+    query: o.Query = None,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
@@ -47,7 +48,7 @@ def suggest(
     """
     if output:
         check_writable(output, [input])
-    reading = a.reading_options(delimiter, encoding, no_header, na, sheet, decimal=decimal)
+    reading = a.reading_options(delimiter, encoding, no_header, na, sheet, decimal=decimal, query=query)
     with progress(quiet) as on_progress:
         on_progress("read", 0.0)
         found = suggest_for_table(

@@ -69,6 +69,7 @@ def verify(
     no_header: o.NoHeader = False,
     na: o.Na = None,
     sheet: o.Sheet = None,
+    query: o.Query = None,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
@@ -94,7 +95,7 @@ def verify(
             f"give roles by {given} or by --quasi, --sensitive, --person, --knows, --set and --roles, "
             "not both"
         )
-    options = a.reading_options(delimiter, encoding, no_header, na, sheet)
+    options = a.reading_options(delimiter, encoding, no_header, na, sheet, query=query)
     judge = partial(
         verify_release, models=models, fold=a.folded_of(fold), accept=a.reasons_of(accept), options=options
     )
