@@ -55,7 +55,17 @@ def run_server() -> Iterator[str]:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        line = [programs / "postgres", "-D", folder / "data", "-k", folder, "-h", "127.0.0.1", "-p", str(port)]
+        line = [
+            programs / "postgres",
+            "-D",
+            folder / "data",
+            "-k",
+            folder,
+            "-h",
+            "127.0.0.1",
+            "-p",
+            str(port),
+        ]
         log = folder / "log"
         with log.open("wb") as stream:
             told = {**quiet, "stderr": stream}

@@ -244,7 +244,10 @@ def run(
 
 
 def _run_to_address(
-    recipe: Recipe, source: object, on_progress: Progress, events: Mapping[str, object] | Sequence[str | Path] | None
+    recipe: Recipe,
+    source: object,
+    on_progress: Progress,
+    events: Mapping[str, object] | Sequence[str | Path] | None,
 ) -> Release[Any]:
     """Carry out a recipe whose release goes to a database or an object store."""
     if recipe.events:

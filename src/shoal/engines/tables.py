@@ -402,7 +402,9 @@ def read_tables(recipe: Recipe, source: object) -> dict[str, Table]:
                 f"there is nothing to read for the event table '{name}': the recipe names no file"
             )
         options = (
-            replace(recipe.reading, delimiter=None, encoding=None, sheet=None, query=None) if name else recipe.reading
+            replace(recipe.reading, delimiter=None, encoding=None, sheet=None, query=None)
+            if name
+            else recipe.reading
         )
         table = each if isinstance(each, Table) else read_table(each, options)
         if str(recipe.person) not in table.names:

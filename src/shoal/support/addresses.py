@@ -21,8 +21,10 @@ class AddressPath(type(Path())):  # type: ignore[misc]
     """An address where a path is expected; a path alone would make one stroke of two."""
 
     __slots__ = ("_address",)
+    _address: str
 
     def __new__(cls, address: str) -> AddressPath:
+        """Keep the text as it is."""
         made: AddressPath = super().__new__(cls, address)
         made._address = address
         return made
@@ -59,6 +61,6 @@ def check_address(address: str) -> None:
     if parts.password is not None or named:
         what = f"the parameter {quote(named)}" if named else "a password"
         raise RecipeError(
-            f"an address of {parts.scheme} has {what} in it, and recipes and reports name addresses: leave it "
-            "out, and give it by the environment, as PGPASSWORD or the variables of the object store"
+            f"an address of {parts.scheme} has {what} in it, and recipes and reports name addresses: leave "
+            "it out, and give it by the environment, as PGPASSWORD or the variables of the object store"
         )

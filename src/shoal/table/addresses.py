@@ -57,4 +57,3 @@ def deliver_to(address: str) -> Iterator[Path]:
     path = private_folder() / check_target_file(address)
     yield path
     store_file(path, address)
-

@@ -20,15 +20,14 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 import polars as pl
 
 from shoal.errors import InputError, OutputError, ShoalError, quote, unknown
-from shoal.support.files import check_target
 from shoal.support.addresses import check_address
+from shoal.support.files import check_target
 from shoal.table.formats import import_optional
 from shoal.table.frames import to_strings
 
 _BATCH = 1 << 16  # rows that are in memory at once
 _EXISTS = "exists"  # the parameter of an address that says what happens to a table that is there
-_LONGEST = 1 << 63  # integers of databases are below
-_EXACT = 1 << 53  # and whole floats
+_EXACT = 1 << 53  # whole floats below are integers, one each
 
 Existing = Literal["error", "replace"]
 
@@ -58,8 +57,8 @@ class DatabaseTable:
         if parts.scheme in ("sqlite", "duckdb"):
             if parts.netloc or len(parts.path) < 2:
                 raise InputError(
-                    f"{address} names no file: write {parts.scheme}:///FILE#TABLE, or with four strokes for a "
-                    "path from the root"
+                    f"{address} names no file: write {parts.scheme}:///FILE#TABLE, or with four strokes for "
+                    "a path from the root"
                 )
             return cls(address, parts.scheme, unquote(parts.path[1:]), table, existing)  # type: ignore[arg-type]
         target = urlunsplit(("postgresql", parts.netloc, parts.path, rest, ""))
@@ -125,14 +124,17 @@ def store_table(path: Path, address: str) -> None:
     where = _parse_target(address)
     table = str(where.table)
     import_optional("pyarrow", "shoal[arrow]")
-    with _explain(where, OutputError), _connect(where, for_reading=False) as database:
-        with database.change() as keep:
-            _refuse_existing(where, database)
-            database.drop(table)
-            database.create(table, map(database.prepare, _scan_file(path)))
-            again = database.fetch(f"select * from {quote_table(table)}")
-            _compare_rows(where, map(database.prepare, _scan_file(path)), again)
-            keep()
+    with (
+        _explain(where, OutputError),
+        _connect(where, for_reading=False) as database,
+        database.change() as keep,
+    ):
+        _refuse_existing(where, database)
+        database.drop(table)
+        database.create(table, map(database.prepare, _scan_file(path)))
+        again = database.fetch(f"select * from {quote_table(table)}")
+        _compare_rows(where, map(database.prepare, _scan_file(path)), again)
+        keep()
 
 
 def _parse_target(address: str) -> DatabaseTable:
@@ -145,8 +147,8 @@ def _parse_target(address: str) -> DatabaseTable:
 def _refuse_existing(where: DatabaseTable, database: Database) -> None:
     if where.existing == "error" and database.has_table(str(where.table)):
         raise OutputError(
-            f"{where.name} has a table '{where.table}' already: name another, or say that it is to be replaced "
-            f"by {where.name}?exists=replace#{where.table}"
+            f"{where.name} has a table '{where.table}' already: name another, or say that it is to be "
+            f"replaced by {where.name}?exists=replace#{where.table}"
         )
 
 
@@ -186,7 +188,9 @@ def _compare_rows(where: DatabaseTable, sent: Iterable[pl.DataFrame], found: Ite
             except pl.exceptions.PolarsError:
                 same = False
             if not same:
-                raise _refuse_change(where, f"column '{name}' has other values, because its type cannot hold them")
+                raise _refuse_change(
+                    where, f"column '{name}' has other values, because its type cannot hold them"
+                )
 
 
 def _refuse_change(where: DatabaseTable, what: str) -> OutputError:
@@ -252,15 +256,15 @@ def _to_text(series: pl.Series) -> pl.Series:
 
 def _shorten_integers(series: pl.Series) -> pl.Series:
     """Whole numbers as integers of at most 64 bits."""
-    top = series.max()
-    if isinstance(top, int) and not -_LONGEST <= int(series.min() or 0) <= top < _LONGEST:  # type: ignore[call-overload]
-        raise OutputError(f"column '{series.name}' has integers that the database does not have; write a file")
-    return series.cast(pl.Int64)
+    try:
+        return series.cast(pl.Int64)
+    except pl.exceptions.PolarsError:
+        raise OutputError(
+            f"column '{series.name}' has integers that the database does not have; write a file"
+        ) from None
 
 
-def _convert_columns(
-    batch: pl.DataFrame, convert: Callable[[pl.Series], pl.Series | None]
-) -> pl.DataFrame:
+def _convert_columns(batch: pl.DataFrame, convert: Callable[[pl.Series], pl.Series | None]) -> pl.DataFrame:
     found = [convert(series) for series in batch.get_columns()]
     return pl.DataFrame([old if new is None else new for old, new in zip(batch, found, strict=True)])
 
@@ -301,7 +305,10 @@ class SqliteDatabase(Database):
         own = [f"c{at}" for at in range(len(names))]
         asked = ", ".join(
             [f"max(typeof({name}) = '{kind}')" for name in own for kind in kinds]
-            + [f"max(typeof({name}) = 'integer' and not {name} between -{_EXACT} and {_EXACT})" for name in own]
+            + [
+                f"max(typeof({name}) = 'integer' and not {name} between -{_EXACT} and {_EXACT})"
+                for name in own
+            ]
         )
         given = f"with given({', '.join(own)}) as ({query}) select {asked} from given"
         row = self._connection.execute(given).fetchone()
@@ -328,7 +335,9 @@ class SqliteDatabase(Database):
         self._connection.execute(f"create table {quote_name(table)} ({', '.join(columns)})")
         marks = ", ".join("?" * first.width)
         for batch in _chain(first, batches):
-            self._connection.executemany(f"insert into {quote_name(table)} values ({marks})", batch.iter_rows())
+            self._connection.executemany(
+                f"insert into {quote_name(table)} values ({marks})", batch.iter_rows()
+            )
 
     @contextmanager
     def change(self) -> Iterator[Callable[[], None]]:
@@ -418,7 +427,8 @@ class DuckDatabase(Database):
         schema, point, name = table.partition(".")
         asked = "select count(*) from information_schema.tables where lower(table_name) = lower(?)"
         found = self._connection.execute(
-            asked + (" and lower(table_schema) = lower(?)" if point else " and table_schema = current_schema()"),
+            asked
+            + (" and lower(table_schema) = lower(?)" if point else " and table_schema = current_schema()"),
             [name, schema] if point else [table],
         )
         return bool(found.fetchone()[0])
@@ -431,7 +441,9 @@ class DuckDatabase(Database):
         """Make a table, batch by batch."""
         for at, batch in enumerate(batches):
             self._connection.register("shoal_batch", batch.to_arrow(compat_level=pl.CompatLevel.oldest()))
-            begin = f"create table {quote_table(table)} as" if at == 0 else f"insert into {quote_table(table)}"
+            begin = (
+                f"create table {quote_table(table)} as" if at == 0 else f"insert into {quote_table(table)}"
+            )
             self._connection.execute(f"{begin} select * from shoal_batch")
             self._connection.unregister("shoal_batch")
 
@@ -481,7 +493,8 @@ class PostgresDatabase(Database):
         """Yield rows; types that polars does not have are brought as the texts that the server writes."""
         schema = self._cursor.adbc_execute_schema(query)
         columns = [
-            f"{quote_name(each.name)}::text" if _is_foreign(each) else quote_name(each.name) for each in schema
+            f"{quote_name(each.name)}::text" if _is_foreign(each) else quote_name(each.name)
+            for each in schema
         ]
         named = [f"{each} as {quote_name(of.name)}" for each, of in zip(columns, schema, strict=True)]
         self._cursor.execute(f"select {', '.join(named)} from ({query}) as shoal_query")
@@ -618,4 +631,3 @@ def _explain(where: DatabaseTable, kind: type[InputError] | type[OutputError]) -
         hint = denied if where.scheme == "postgresql" and isinstance(cause, PermissionError) else ""
         done = "" if kind is InputError else "; nothing was written"
         raise kind(f"{where.name}: {failure.text}{hint}{done}") from (cause or error)
-

@@ -50,7 +50,14 @@ _HEADS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\xff\xff\xff\xff": ".arrow
 
 # Further formats by their suffix, without the dot. Reading and writing one takes nothing but its class.
 # The names of the others are taken as well, since a format is known by its name from here on.
-_FURTHER: dict[str, type[Any]] = {}
+_FURTHER: dict[str, type[Any] | str] = {
+    "sav": "shoal.table.statistical:SavFile",
+    "zsav": "shoal.table.statistical:ZsavFile",
+    "por": "shoal.table.statistical:PorFile",
+    "dta": "shoal.table.statistical:DtaFile",
+    "sas7bdat": "shoal.table.statistical:SasFile",
+    "xpt": "shoal.table.statistical:TransportFile",
+}
 FORMATS = ExtensionTable(
     "file format",
     "shoal.formats",

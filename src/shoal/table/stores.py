@@ -57,7 +57,9 @@ def store_file(path: Path, address: str) -> None:
     with _explain(address, OutputError):
         system, target = _find_system(address)
         parent = target.rpartition("/")[0]
-        temporary = f"{parent}/.{PurePosixPath(target).name[:64]}.{os.urandom(4).hex()}.tmp".lstrip("/" * (not parent))
+        temporary = f"{parent}/.{PurePosixPath(target).name[:64]}.{os.urandom(4).hex()}.tmp".lstrip(
+            "/" * (not parent)
+        )
         try:
             with path.open("rb") as source, system.open(temporary, "wb") as stream:
                 shutil.copyfileobj(source, stream, _CHUNK)

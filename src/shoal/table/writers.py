@@ -34,6 +34,7 @@ _NUL = re.compile(b"\0")
 _BATCH = 1 << 17  # rows that are encoded together
 # Names that promise what cannot be written; text under any other name is what it was asked for.
 _FOREIGN = (".json", ".xls", ".xlsb", ".ods", ".xml", ".html", ".zip", ".bz2", ".xz", ".sqlite", ".db")
+_ONLY_READ = (".zsav", ".por", ".sas7bdat", ".xpt")
 _WRITTEN = (".csv", ".tsv", ".parquet", ".arrow", ".jsonl", ".xlsx")
 _SHEET_ROWS, _SHEET_COLUMNS, _SHEET_CELL = (1 << 20) - 1, 1 << 14, 32767
 _SHEET_DIGITS, _SHEET_NUMBER, _SHEET_DAY = 15, 10**15 - 1, date(1900, 3, 1)  # earlier, sheets count wrong
@@ -122,8 +123,9 @@ def check_writable(path: str | Path, forbidden: Iterable[Path] = (), *, table: b
         raise OutputError(f"{target} is an input of this run; write the release to another file")
     if not table:
         return
-    if target.suffix.lower() in _FOREIGN and by_suffix(target)[0] == "text":
-        *others, last = [*_WRITTEN, *(f".{name}" for name in FORMATS)]
+    suffix = target.suffix.lower()
+    if suffix in _ONLY_READ or (suffix in _FOREIGN and by_suffix(target)[0] == "text"):
+        *others, last = [*_WRITTEN, *(f".{name}" for name in FORMATS if f".{name}" not in _ONLY_READ)]
         raise OutputError(
             f"{target}: {target.suffix} files cannot be written; use {', '.join(others)} or {last}, and .gz "
             "or .zst after it to compress"
@@ -192,6 +194,8 @@ def _same_file(one: Path, other: Path) -> bool:
 
 def _list_needed_modules(path: Path) -> Iterator[tuple[str, str]]:
     format, compression = by_suffix(path)
+    if format in ("sav", "dta"):
+        yield "pyreadstat", "shoal[statistics]"
     if format == "excel":
         yield "xlsxwriter", "shoal[excel]"
     if compression == "zstd":

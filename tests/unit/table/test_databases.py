@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.postgres import PASSWORD, choose_user, find_programs, run_server
 
 import shoal
 from shoal.cli import run_command_line
@@ -16,7 +17,6 @@ from shoal.cli.process import run_to_end
 from shoal.errors import InputError, OutputError, RecipeError
 from shoal.table import databases
 from shoal.table.addresses import deliver_to, load_address
-from tests.postgres import PASSWORD, choose_user, find_programs, run_server
 
 PEOPLE = pl.DataFrame(
     {
@@ -109,8 +109,19 @@ def test_a_table_is_released_into_another(database):
 
 def test_a_query_chooses_rows(database, capsys):
     fill(database)
-    line = ["anonymize", database, "--query", "select age, sex from people where age < 60;", "-q", "age", "-k", "2"]
-    assert run_to_end(run_command_line, [*line, "--plain", "sex", "-o", f"{database}#young", "--json"])[0] == 0
+    line = [
+        "anonymize",
+        database,
+        "--query",
+        "select age, sex from people where age < 60;",
+        "-q",
+        "age",
+        "-k",
+        "2",
+    ]
+    assert (
+        run_to_end(run_command_line, [*line, "--plain", "sex", "-o", f"{database}#young", "--json"])[0] == 0
+    )
     told = json.loads(capsys.readouterr().out)
     assert (told["rows"], told["output"]) == (6, f"{database}#young")
     assert execute(database, "select count(*) from young") == [(6,)]
@@ -352,7 +363,8 @@ def test_a_killed_connection_leaves_the_old_table(postgres, monkeypatch):
     fill(postgres)
     before = execute(postgres, "select * from people")
     scan = databases._scan_file
-    kill = "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = 'postgres'"
+    kill = "select pg_terminate_backend(pid) from pg_stat_activity where datname = 'postgres'"
+    kill += " and pid <> pg_backend_pid()"
 
     def scan_and_kill(path):
         yield from scan(path)
