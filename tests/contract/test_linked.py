@@ -89,6 +89,36 @@ def test_every_choice_of_rows_leads_to_k_people(algorithm, knows, tmp_path):
     assert not verify(tmp_path / "out.csv", k=fewest + 1, knows=knows, **known)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("algorithm", "knows"), thin_out(product([case.text for case in LINKING], KNOWS), 5))
+def test_every_choice_of_rows_leads_to_k_households(algorithm, knows, tmp_path):
+    """Two people share a home, but for every ninth, who has none; somebody moved to another."""
+    table = visits(60, 11).with_row_index("row")
+    number = [int(who.strip()[1:]) for who in table["id"].to_list()]
+    moved = max(at for at, who in enumerate(number) if who == 20)
+    home = [
+        "H0" if at == moved else None if who % 9 == 8 else f"H{who // 2}" for at, who in enumerate(number)
+    ]
+    table = table.with_columns(home=pl.Series(home, dtype=pl.String))
+    asked = settings_of(key=tmp_path / "key", algorithm=algorithm, knows=knows, suppress=0.5)
+    release = anonymize(table, output=tmp_path / "out.csv", plain=["row"], group="home", **asked)
+    own = {"H0": {0, 1, 20, 21}}  # one home of four, because of the move
+    own |= {f"H{at // 2}": {at, at + 1} for at in range(2, 60, 2) if at != 20}
+    of = {who: name for name, people in own.items() for who in people if who % 9 != 8}
+    found, mine = defaultdict(set), defaultdict(list)
+    for row in read(tmp_path / "out.csv"):
+        mine[row["id"]].append((tuple(row[name] for name in QUASI), number[int(row["row"])]))
+    for rows in mine.values():
+        ((who,),) = ({who for _, who in rows},)
+        cells = sorted(each for each, _ in rows)
+        for size in [len(cells)] if knows == "all" else range(1, knows + 1):
+            for choice in combinations(cells, size):
+                found[choice].add(of.get(who, who))
+    assert min(map(len, found.values())) >= 3
+    assert {each.name: each.holds for each in release.report.models} == {"k": True, "groups": True}
+    assert any("groups were counted by 'home'" in note for note in release.report.notes)
+
+
 def list_groups(written):
     """People with the same released rows, and people with an equal row, with the values of each there."""
     mine = defaultdict(list)

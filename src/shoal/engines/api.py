@@ -23,7 +23,7 @@ from shoal.engines.released_tables import read_released_tables, verify_released_
 from shoal.engines.select_engine import choose_engine, make_spark_engine
 from shoal.engines.signatures import keep_kind_of_frame
 from shoal.engines.tables import TableSources
-from shoal.errors import OutputError, RecipeError, unknown
+from shoal.errors import InputError, OutputError, RecipeError, unknown
 from shoal.privacy import MODELS, Measures, Model, model_text, read_models, read_population
 from shoal.privacy.groups import GroupAnonymity, number_groups
 from shoal.privacy.people import list_countable_models, read_people
@@ -378,9 +378,12 @@ def verify(
         (knows, person) if known is None else (known.knows if known.pseudonym else None, known.person)
     )
     if asked is not None:
-        if group is not None:
-            raise RecipeError("groups are counted in releases without pseudonyms only: leave out knows")
-        return _verify_pseudonyms(table, (quasi, sensitive, goal), whom, str(asked), columns, accepted)
+        home = group if known is None else known.group
+        if group is not None and group not in table.names:
+            raise InputError(f"{table.origin}: {unknown('column', group, table.names)}")
+        return _verify_pseudonyms(
+            table, (quasi, sensitive, goal), (whom, home), str(asked), columns, accepted
+        )
     owners = () if known is None else (known.person, known.group)
     if known is not None and any(name is not None and name not in table.names for name in owners):
         return _verify_without_people(table, replace(known, models=goal), columns, accepted, people)
@@ -439,18 +442,25 @@ def _read_owners(
 def _verify_pseudonyms(
     table: Table,
     goal: tuple[Sequence[str], Sequence[str], Sequence[Model]],
-    person: str | None,
+    owners: tuple[str | None, str | None],
     knows: str,
     columns: Mapping[str, Column],
     accepted: Mapping[str, str],
 ) -> Verification:
     """Check a release whose pseudonyms say which rows are of one person."""
+    person, group = owners
     if person is None:
         raise RecipeError("knows needs a person: name the column with the pseudonyms")
     whose = read_people(table, person)
     assert whose is not None
-    linked = LinkedRows(whose, read_knows(knows))
-    return verify_linked_whole(table, *goal, linked, person, columns, accepted)
+    home = None if group is None or group not in table.names else number_groups(whose, table.column(group))[0]
+    linked = LinkedRows(whose, read_knows(knows), group=home)
+    found = verify_linked_whole(table, *goal, linked, person, columns, accepted)
+    if group is None or home is not None:
+        return found
+    groups = model_text(GroupAnonymity.from_goal(goal[2]))
+    notes = (*found.notes, f"not checked, because '{group}' is not in the release: {groups}")
+    return replace(found, notes=notes)
 
 
 def _verify_without_people(

@@ -134,15 +134,17 @@ class Engine(ABC, Generic[TableT, SubjectT, RecodedT]):
             self.recipe, recoded.rows, subject.encoded, recoded.proposal, recoding, found, counted
         )
         notes = (*report.notes, *describe_left_behind(self.recipe, recoded.table), *recoded.notes)
-        gone = None
+        gone, people = None, found.people
         if subject.everybody is not None:
-            # Where everybody was left with one row, people are not counted apart from rows.
-            gone = subject.everybody - (found.rows if found.people is None else found.people)
+            # Where everybody was left with one row, people were not counted apart from rows.
+            people = found.rows if people is None else people
+            gone = subject.everybody - people
             notes = (*notes, *describe_people_left_out(gone))
         return replace(
             report,
             warnings=(*subject.warnings, *report.warnings, *recoded.warnings),
             notes=notes,
+            people=people,
             people_left_out=gone,
             evidence=recoded.evidence,
         )

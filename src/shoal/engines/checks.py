@@ -159,11 +159,6 @@ def check_people(recipe: Recipe) -> None:
 def check_linked(recipe: Recipe) -> None:
     """Refuse what cannot be combined with pseudonyms that keep several rows of a person together."""
     check_linked_models(recipe.models, recipe.known_rows)
-    if recipe.group is not None:
-        raise RecipeError(
-            f"the groups of '{recipe.group}' are counted in releases without a pseudonym only: leave out one "
-            "of them"
-        )
     if recipe.render not in ("label", "interval"):
         raise RecipeError(
             f"with a pseudonym, render is 'label' or 'interval', not '{recipe.render}': that would give the "

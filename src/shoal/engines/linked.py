@@ -94,7 +94,7 @@ def name_pseudonym(recipe: Recipe) -> str:
 def verify_pseudonyms(
     recipe: Recipe,
     released: Table,
-    person: NDArray[np.int64] | None,
+    owners: tuple[NDArray[np.int64] | None, NDArray[np.int64] | None],
     static: Sequence[str],
     columns: Mapping[str, Column],
 ) -> Verification:
@@ -102,16 +102,18 @@ def verify_pseudonyms(
 
     Parameters
     ----------
-    person : int64[rows], optional
-        The person of each released row, if anybody has several: the pseudonyms must say the same.
+    owners : (int64[rows] or None, int64[rows] or None)
+        The person of each released row, if anybody has several: the pseudonyms must say the same. And the
+        group of that person, if groups are counted, which the release does not say.
     static : sequence of str
         The columns that were the same in all rows of every person.
     """
+    person, group = owners
     told, missing = number_people(released.column(str(recipe.person)))
     true = np.arange(released.rows) if person is None else person
     if missing or np.unique(told).size != np.unique(true).size or _count_pairs(told, true) != told.max() + 1:
         raise InternalError("the pseudonyms in the release do not tell the people apart as the ids do")
-    linked = LinkedRows(told, recipe.known_rows, tuple(static))
+    linked = LinkedRows(told, recipe.known_rows, tuple(static), group)
     found = verify_linked(released, recipe.quasi, recipe.sensitive, recipe.models, linked, columns)
     # Also where everybody was left with one row.
     return found if person is None else replace(found, people=np.unique(told).size)

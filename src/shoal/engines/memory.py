@@ -36,7 +36,7 @@ from shoal.engines.release import Release
 from shoal.engines.verify_frame import verify_frame
 from shoal.errors import InputError, RecipeError, quote
 from shoal.privacy import align_population, for_columns, read_population
-from shoal.privacy.groups import measure_group_risk, number_groups
+from shoal.privacy.groups import GroupRisk, measure_group_risk, number_groups
 from shoal.privacy.people import has_repeated_people, number_people, read_people
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.release_rows import (
@@ -233,7 +233,8 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
     def _verify_pseudonyms(self, recoded: RecodedFrame) -> Verification:
         """Count, in the frame, the people whom an attacker finds who knows some rows of a person."""
         subject, released = recoded.subject, read_table(recoded.frame, self.recipe.reading)
-        found = verify_pseudonyms(self.recipe, released, recoded.person, subject.static, subject.columns)
+        owners = (recoded.person, recoded.group)
+        found = verify_pseudonyms(self.recipe, released, owners, subject.static, subject.columns)
         refuse_unmet_goal(found)
         return replace(found, findings=judge_whole(self.recipe, recoded))
 
@@ -312,6 +313,11 @@ def describe_groups(
     assert person is not None
     assert group is not None
     after = measure_group_risk(row_classes(released, known), person, group)
+    return tell_group_risk(recipe, before, after)
+
+
+def tell_group_risk(recipe: Recipe, before: GroupRisk, after: GroupRisk) -> tuple[str, ...]:
+    """The figures in words."""
     return (
         f"groups were counted by '{recipe.group}', which was left out: {after.groups:,} groups; "
         f"{after.people:,} people have others of their group in the release",

@@ -196,7 +196,9 @@ class Release(PartlyPickled, Generic[FrameT]):
             rows = read_written_rows(alone, folder / file, layout, names, each.report.released_rows)
             released.append(ReleasedTable(name, rows, alone.quasi, alone.sensitive, each.columns))
         recipe = self.recipe
-        refuse_unmet_goal(verify_tables(released, recipe.models, str(recipe.person), recipe.known_rows))
+        refuse_unmet_goal(
+            verify_tables(released, recipe.models, str(recipe.person), recipe.known_rows, self.group)
+        )
 
     def write_solutions(self, path: str | Path) -> None:
         """Write the further tables of least loss beside the first, each verified as that one is.
@@ -222,7 +224,9 @@ class Release(PartlyPickled, Generic[FrameT]):
             refuse_unmet_goal(verify_sets(table, *roles, recipe.models, known, columns, owners))
             return
         if recipe.pseudonym:
-            refuse_unmet_goal(verify_pseudonyms(recipe, table, self.person, self.static, columns))
+            refuse_unmet_goal(
+                verify_pseudonyms(recipe, table, (self.person, self.group), self.static, columns)
+            )
             return
         found = self._count_table(table)
         if not recipe.algorithm.is_cell_level:

@@ -30,12 +30,14 @@ from shoal.engines.memory import (
     describe_groups,
     find_coded_rows,
     judge_whole,
+    tell_group_risk,
 )
 from shoal.engines.people import describe_missing_ids
 from shoal.engines.prepare import PreparedTable
 from shoal.engines.release import Release, name_files
 from shoal.errors import GoalNotMet, InputError, InternalError, RecipeError, quote
 from shoal.privacy import for_columns
+from shoal.privacy.groups import GroupAnonymity, measure_group_risk
 from shoal.privacy.people import number_people
 from shoal.privacy.pseudonyms import make_pseudonyms, read_key
 from shoal.recipes.event_tables import join_column, select_table, split_column
@@ -47,6 +49,7 @@ from shoal.report.figures import TableFigures
 from shoal.support.files import check_folder
 from shoal.table import Table, read_table, to_strings
 from shoal.verification.findings import Finding, accept_findings
+from shoal.verification.outsider import number_rows
 from shoal.verification.tables import (
     ReleasedTable,
     combine_verifications,
@@ -112,6 +115,25 @@ class RecodedTables(RecodedTable):
     tables: tuple[RecodedFrame, ...]
     owners: tuple[Rows, ...]
     """By table, the person of each row that took part."""
+
+    def read_frames(self) -> list[ReleasedTable]:
+        """The frames, read as anybody would."""
+        return [
+            ReleasedTable(
+                source.name,
+                read_table(frame.frame, source.recipe.reading),
+                source.recipe.quasi,
+                source.recipe.sensitive,
+                frame.subject.columns,
+            )
+            for source, frame in zip(self.sources, self.tables, strict=True)
+        ]
+
+    @property
+    def group(self) -> Rows | None:
+        """The group of the person of each released row, table by table, where groups are counted."""
+        group = self.tables[0].subject.group
+        return None if group is None else group[np.concatenate(self.list_released_owners())]
 
     def list_released_owners(self) -> list[Rows]:
         """By table, the person of each released row."""
@@ -279,19 +301,10 @@ class TablesEngine(Engine[tuple[RunTable, ...], PreparedTables, RecodedTables]):
         )
 
     def _verify_joined(self, recoded: RecodedTables) -> Verification:
-        recipe = self.recipe
-        released = [
-            ReleasedTable(
-                source.name,
-                read_table(frame.frame, source.recipe.reading),
-                source.recipe.quasi,
-                source.recipe.sensitive,
-                frame.subject.columns,
-            )
-            for source, frame in zip(recoded.sources, recoded.tables, strict=True)
-        ]
+        recipe, released = self.recipe, recoded.read_frames()
         check_pseudonyms(recipe, released, recoded.list_released_owners())
-        found = verify_tables(released, recipe.models, str(recipe.person), recipe.known_rows)
+        group = recoded.group
+        found = verify_tables(released, recipe.models, str(recipe.person), recipe.known_rows, group)
         refuse_unmet_goal(found)
         joined = join_tables(released, str(recipe.person))
         findings = list(find_in_joined_rows(joined, recipe.models, recipe.known_rows))
@@ -372,6 +385,7 @@ class TablesEngine(Engine[tuple[RunTable, ...], PreparedTables, RecodedTables]):
             recoded.table,
             (recoded.frame,),
             recoded.recoding,
+            group=recoded.group if self.recipe.pseudonym else None,
             tables=tables,
         )
 
@@ -506,19 +520,28 @@ def build_joint_problem(
             wide = each[person] if at == 0 else np.zeros(rows, each.dtype)
             wide[here] = own.rows.quasi[j]
             codes.append(wide)
+    # The values of a table are judged by its people. Groups are those of all rows together.
+    group = made.tables[0].group
     problems = tuple(
-        replace(subject.problem, person=owner)
+        replace(
+            subject.problem,
+            person=owner,
+            group=None,
+            models=tuple(each for each in subject.problem.models if not isinstance(each, GroupAnonymity)),
+        )
         for subject, owner in zip(made.tables, made.owners, strict=True)
     )
+    models = for_columns(recipe.models, recipe.sensitive)
     problem = replace(
         problems[0],
         domains=tuple(domains),
         rows=CodedRows(tuple(codes), tuple(domain.size for domain in domains)),
         sensitive=(),
-        models=for_columns(recipe.models, recipe.sensitive),
+        models=models if group is None else (*models, GroupAnonymity.from_goal(models)),
         weights=np.array(weights),
         scales={},
         person=person,
+        group=None if group is None else group[person],
     )
     linked = LinkedTables(table_of, tuple(columns), problems)
     return problem, LinkedGoal(recipe.known_rows, columns[0], _rank_rows(recipe, tables, made), linked)
@@ -570,9 +593,24 @@ def measure_table(frame: RecodedFrame, owner: Rows, kept: Rows, ncp: float) -> T
     )
 
 
+def _describe_joined_groups(recipe: Recipe, recoded: RecodedTables) -> Iterator[str]:
+    """What a row of one member of a group tells of the others, to whoever joins the tables."""
+    problem, goal = recoded.subject.problem, recoded.subject.linked
+    if goal is None or goal.tables is None or problem.group is None or problem.person is None:
+        return
+    group = recoded.group
+    assert group is not None
+    kinds = number_rows([pl.Series(codes) for codes in (goal.tables.table_of, *problem.rows.quasi)])
+    before = measure_group_risk(kinds, problem.person, np.asarray(problem.group, np.int64))
+    joined = join_tables(recoded.read_frames(), str(recipe.person))
+    after = measure_group_risk(joined.class_of, joined.person, group)
+    yield from tell_group_risk(recipe, before, after)
+
+
 def describe_tables(recipe: Recipe, recoded: RecodedTables) -> Iterator[str]:
     """What was done with the tables, in words."""
-    for source, frame in zip(recoded.sources, recoded.tables, strict=True):
+    yield from _describe_joined_groups(recipe, recoded)
+    for source, frame in zip(recoded.sources, recoded.tables if not recipe.pseudonym else (), strict=False):
         told = describe_groups(source.recipe, frame.table, frame.subject, frame.frame, frame.taken)
         yield from (f"{source.name}: {note}" if source.name else note for note in told)
     people, released = recoded.owners[0].size, recoded.list_released_owners()

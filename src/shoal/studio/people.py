@@ -42,8 +42,7 @@ def draw_people(page: Page) -> None:
         if person is not None:
             theme.text(_describe_counting(page, person), "small")
             _draw_dates(page)
-            if not workspace.is_linked and not workspace.events:
-                _draw_group(page)
+            _draw_group(page)
             _draw_pseudonym(page, bool(sets))
         if sets:
             _draw_known_items(page, sets)
@@ -109,7 +108,7 @@ def _draw_dates(page: Page) -> None:
 
 
 def _draw_group(page: Page) -> None:
-    left_out = page.workspace.of_role("identifier")
+    left_out = page.workspace.list_own("identifier")
     _draw_choice(
         page,
         "group",
@@ -145,7 +144,6 @@ def _draw_pseudonym(page: Page, sets: bool) -> None:
             "tables; the recognisable columns of the table of people are always taken as known.",
             "soft small",
         )
-    theme.text("Households are not counted then.", "soft small")
     _draw_known(page, _describe_setting("knows")[1], "two rows", "rows")
     _draw_key(page)
 

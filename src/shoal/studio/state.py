@@ -560,8 +560,6 @@ class StudioWorkspace:
             values["knows"] = "1"
         if not person:
             values |= {"relative": None, "group": None}
-        if linked or self.events:  # households are counted in one table without pseudonyms only
-            values["group"] = None
         return {name: value for name, value in values.items() if value is not None}
 
     @property

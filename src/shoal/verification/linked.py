@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import GoalNotMet, RecipeError, quote
 from shoal.privacy import MODELS, Counts, KAnonymity, MaxRisk, Model, model_text, population_of
+from shoal.privacy.groups import GroupAnonymity
 from shoal.privacy.people import count_people, count_varying_people, has_repeated_people
 from shoal.support.parameters import name_of
 from shoal.table import Column, Table
@@ -46,6 +47,8 @@ class LinkedRows:
     """How many rows of a person an attacker may know; None for all of them."""
     static: tuple[str, ...] = ()
     """Columns that an attacker knows to be the same in all rows of a person; they have to stay so."""
+    group: NDArray[np.int64] | None = None
+    """[rows] the group of each row's person, where those who are found have to be of as many groups."""
 
     def __post_init__(self) -> None:
         # Without gaps, which people leave none of whose rows are here.
@@ -68,10 +71,12 @@ def verify_linked(
 ) -> Verification:
     """Check a linked release that has been read: every choice of rows that may be known leads to k people."""
     if not has_repeated_people(linked.person):  # with one row each there is nothing to choose
-        return verify_table(table, quasi, sensitive, models, columns)
+        owners = (None, linked.person, linked.group) if linked.group is not None else ()
+        return verify_table(table, quasi, sensitive, models, columns, *owners)
     if not models:
         raise RecipeError("no privacy goal: say what must hold, for example k = 5")
     check_linked_models(models, linked.knows)
+    models = add_groups(models, linked)
     check_columns(table, quasi, sensitive)
     _check_static_columns(table, linked)
     class_of = row_classes(table, quasi)
@@ -81,6 +86,11 @@ def verify_linked(
         counts = count_linked_people(class_of, linked, max(model.least_size() for model in models))
         found = replace(judge_counts(counts, (), models), rows=table.rows, classes=int(class_of.max()) + 1)
     return replace(found, people=np.unique(linked.person).size)
+
+
+def add_groups(models: Sequence[Model], linked: LinkedRows) -> tuple[Model, ...]:
+    """The goal, and as many groups as it asks for people where groups are counted."""
+    return tuple(models) if linked.group is None else (*models, GroupAnonymity.from_goal(models))
 
 
 def _judge_histories(
@@ -103,7 +113,12 @@ def _judge_histories(
         known = columns.get(name, Column(name))
         by_group[name] = count_values_of_people(table.column(name), known, group, person)
         by_row[name] = count_values_of_people(table.column(name), known, class_of, person)
-    rows = Counts(count_people(class_of, person), by_row, rows_of=np.bincount(class_of))
+    rows = Counts(
+        count_people(class_of, person),
+        by_row,
+        rows_of=np.bincount(class_of),
+        groups=None if linked.group is None else count_people(class_of, linked.group),
+    )
     found = judge_counts(replace(counts, sensitive=by_group), sensitive, models)
     beside = judge_counts(rows, sensitive, models)
     # The verdict that is worse is the one to tell.
@@ -161,14 +176,20 @@ def count_linked_people(class_of: NDArray[np.int64], linked: LinkedRows, least: 
     For some known rows, that is the fewest people whom any choice of them leads to. Once they are fewer than
     ``least``, no further choices are counted.
     """
-    person = linked.person
+    person, group = linked.person, linked.group
     if linked.knows == 1:
-        return Counts(count_people(class_of, person), {}, rows_of=np.bincount(class_of))
+        homes = None if group is None else count_people(class_of, group)
+        return Counts(count_people(class_of, person), {}, rows_of=np.bincount(class_of), groups=homes)
     if linked.knows is None:
-        group = number_histories(class_of, person)
-        return Counts(np.bincount(group), {}, rows_of=np.bincount(group[person]))
-    fewest = count_fewest_people(class_of, person, linked.knows, least)
-    return Counts(np.array([fewest]), {}, rows_of=np.array([class_of.size]))
+        history = number_histories(class_of, person)
+        homes = None if group is None else count_people(history[person], group)
+        return Counts(np.bincount(history), {}, rows_of=np.bincount(history[person]), groups=homes)
+    fewest, homes = np.array([count_fewest_people(class_of, person, linked.knows, least)]), None
+    if group is not None:
+        owner = np.empty(int(person.max()) + 1, np.int64)
+        owner[person] = group
+        homes = np.array([count_fewest_people(class_of, person, linked.knows, least, owner)])
+    return Counts(fewest, {}, rows_of=np.array([class_of.size]), groups=homes)
 
 
 def number_histories(class_of: NDArray[np.int64], person: NDArray[np.int64]) -> NDArray[np.int64]:

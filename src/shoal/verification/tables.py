@@ -22,6 +22,7 @@ from shoal.verification.findings import Finding, JudgedRelease, accept_findings,
 from shoal.verification.findings.linked import check_linked_rows
 from shoal.verification.linked import (
     LinkedRows,
+    add_groups,
     check_linked_models,
     count_linked_people,
     number_histories,
@@ -133,14 +134,22 @@ def join_events(tables: Mapping[str, Table], person: str) -> tuple[Table, int]:
 
 
 def verify_tables(
-    tables: Sequence[ReleasedTable], models: Sequence[Model], person: str, knows: int | None
+    tables: Sequence[ReleasedTable],
+    models: Sequence[Model],
+    person: str,
+    knows: int | None,
+    group: Ints | None = None,
 ) -> Verification:
-    """Check released tables: whoever knows the static columns and some events of a person finds k people."""
+    """Check released tables: whoever knows the static columns and some events of a person finds k people.
+
+    ``group`` is the group of the person of each row of all tables, one after another, if groups are counted.
+    """
     if not models:
         raise RecipeError("no privacy goal: say what must hold, for example k = 5")
     check_linked_models(models, knows)
     joined = join_tables(tables, person)
-    linked = LinkedRows(joined.person, knows)
+    linked = LinkedRows(joined.person, knows, group=group)
+    models = add_groups(models, linked)
     counts = count_linked_people(joined.class_of, linked, max(model.least_size() for model in models))
     sensitive = [each.name_column(column) for each in tables for column in each.sensitive]
     verdicts = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -101,7 +101,7 @@ def draw(random: Random, seed: int = -1) -> EventCase:
         random.choice(("text", "cli")),
     )
     # Last, so that the rest of a case is what it was before there were groups.
-    return _add_homes(random, found) if found.knows is None and random.random() < 0.5 else found
+    return _add_homes(random, found) if random.random() < 0.5 else found
 
 
 def _add_homes(random: Random, case: EventCase) -> EventCase:
@@ -208,6 +208,10 @@ def list_problems(case: EventCase, folder: Path, report: dict[str, Any]) -> Iter
         if max(map(len, whose.values())) > 1 or len(whose) != len(set.union(*whose.values())):
             yield "pseudonyms do not tell people apart as ids do"
         fewest = _count_fewest_linked(case, release)
+        if case.group is not None:
+            homes = _count_fewest_linked(case, release, _find_homes(case))
+            if homes < case.models[0][1]["k"]:
+                yield f"UNSAFE: people of {homes} households are found by several rows"
     if fewest < case.models[0][1]["k"]:
         yield f"UNSAFE: {fewest} people are found, and {case.models[0][1]['k']} were asked for"
     if report["smallest_class"] != fewest:
@@ -265,19 +269,24 @@ def _count_fewest(
     return min(map(len, classes.values()))
 
 
-def _count_fewest_linked(case: EventCase, release: dict[str, list[Row]]) -> int:
-    """The fewest people whom any choice of events, together with the static columns, leads to."""
+def _count_fewest_linked(
+    case: EventCase, release: dict[str, list[Row]], owner: dict[str, Hashable] | None = None
+) -> int:
+    """The fewest people, or owners, whom any choice of events and the static columns leads to."""
+    ids = case.tables[PEOPLE][0].values
+    named = {row["who"]: ids[int(row["row"])] for row in release[PEOPLE]}
     static: dict[str, Hashable] = {row["who"]: _list_cells(case, PEOPLE, row) for row in release[PEOPLE]}
     events: dict[str, list[Hashable]] = {who: [] for who in static}
     for name, rows in release.items():
         for row in rows if name != PEOPLE else ():
             events.setdefault(row["who"], []).append((name, _list_cells(case, name, row)))
-    found: Counter[Hashable] = Counter()
+    found: dict[Hashable, set[Hashable]] = defaultdict(set)
     for who, mine in events.items():
+        one = who if owner is None else owner[named[who]]
         sizes = [len(mine)] if case.knows == "all" else range(min(int(str(case.knows)), len(mine)) + 1)
         for size in sizes:
-            chosen = {tuple(sorted(choice)) for choice in combinations(mine, size)}  # type: ignore[type-var]
-            found.update((static.get(who), each) for each in chosen)
+            for choice in combinations(mine, size):
+                found[static.get(who), tuple(sorted(choice))].add(one)  # type: ignore[type-var]
         if case.knows == "all":
-            found[static.get(who), "static"] += 1
-    return min(found.values())
+            found[static.get(who), "static"].add(one)
+    return min(map(len, found.values()))

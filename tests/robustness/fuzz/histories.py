@@ -79,7 +79,7 @@ def draw(random: Random, seed: int = -1) -> HistoryCase:
             columns = [replace(each, role="plain") if each.name == "who" else each for each in columns]
     if kind != "sets" and random.random() < 0.3:
         options["relative"] = random.choice(("at", "seen"))
-    if options["person"] and random.random() < (0.1 if kind == "linked" else 0.4):
+    if options["person"] and random.random() < 0.4:
         columns = [*columns, _draw_groups(random, person)]
         options["group"] = "home"
     random.shuffle(columns)

@@ -243,15 +243,69 @@ def test_a_release_that_breaks_its_promise_is_refused(monkeypatch, tmp_path):
     assert not (tmp_path / "out.csv").exists()
 
 
+def name_homes(homes):
+    """In each home people of one sex, who could be in one class."""
+    return pl.Series("home", [f"H{int(who[1:]) % homes}" for who in visits()["id"].to_list()])
+
+
+@pytest.mark.parametrize("knows", [1, 2, "all"])
+def test_a_search_that_forgets_households_is_found_out(monkeypatch, knows):
+    search = MemoryEngine.search
+
+    def forget(self, subject, on_progress):
+        alone = replace(subject, problem=replace(subject.problem, group=None))
+        return search(self, alone, on_progress)
+
+    asked = {**ASKED, "knows": knows, "group": "home"}
+    table = visits().with_columns(name_homes(14))
+    assert anonymize(table, **asked).report.models[-1].achieved >= 3
+    monkeypatch.setattr(MemoryEngine, "search", forget)
+    with pytest.raises(GoalNotMet, match="groups"):
+        anonymize(table, **asked)
+
+
+def test_households_are_counted_in_a_table_that_has_them():
+    table = visits().with_columns(name_homes(10), age=pl.lit(30))
+    asked = {"quasi": ["sex", "age"], "person": "id", "k": 5}
+    for knows in (1, 2, "all"):
+        found = verify(table, **asked, knows=knows, group="home")
+        assert found.holds
+        assert [each.achieved for each in found.models] == [15, 5]
+        one = verify(table.with_columns(home=pl.lit("H")), **asked, knows=knows, group="home")
+        assert not one.holds
+        assert [each.holds for each in one.models] == [True, False]
+    with pytest.raises(InputError, match="unknown column 'hom'"):
+        verify(table, **asked, knows=1, group="hom")
+
+
+def test_who_has_the_release_is_told_that_households_were_not_counted():
+    release = anonymize(visits().with_columns(name_homes(14)), group="home", **ASKED)
+    found = verify(release.frame, recipe=release.recipe)
+    assert found.notes == ("not checked, because 'home' is not in the release: groups(k=3)",)
+
+
+@pytest.mark.parametrize("knows", [1, 2, "all"])
+def test_households_of_people_with_one_row_each(tmp_path, knows):
+    table = visits(40, 1).with_columns(home=pl.Series([f"H{at // 3}" for at in range(40)]))
+    table = table.with_row_index("row")
+    made = anonymize(table, output=tmp_path / "out.csv", plain=["row"], group="home", knows=knows, **ASKED)
+    homes = {}
+    for sex, age, row in made.frame.select("sex", "age", "row").iter_rows():
+        homes.setdefault((sex, age), set()).add(table["home"][row])
+    assert min(map(len, homes.values())) == made.report.models[-1].achieved >= 3
+
+
 def test_pseudonyms_must_say_what_the_ids_say():
     release = anonymize(visits(), knows="all", **ASKED)
     table = read_table(release.frame)
-    verify_pseudonyms(release.recipe, table, release.person, release.static, release.columns)
+    verify_pseudonyms(release.recipe, table, (release.person, None), release.static, release.columns)
     with pytest.raises(InternalError, match="do not tell the people apart as the ids do"):
-        verify_pseudonyms(release.recipe, table, release.person[::-1] // 2, release.static, release.columns)
+        verify_pseudonyms(
+            release.recipe, table, (release.person[::-1] // 2, None), release.static, release.columns
+        )
     twice = read_table(release.frame.with_columns(pl.lit("p").alias("id")))
     with pytest.raises(InternalError, match="do not tell the people apart as the ids do"):
-        verify_pseudonyms(release.recipe, twice, release.person, release.static, release.columns)
+        verify_pseudonyms(release.recipe, twice, (release.person, None), release.static, release.columns)
 
 
 def test_a_static_column_has_to_stay_static():

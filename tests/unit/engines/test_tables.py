@@ -332,7 +332,7 @@ MISSING = pl.when(pl.int_range(pl.len()) < 2).then(None).otherwise("id")
         (draw_tables(1), {"memory": "1GB"}, "memory"),
         (draw_tables(1), {"engine": "spark"}, "Spark"),
         (draw_tables(1), {"sets": {"sex": "|"}, "quasi": ["age", "labs.day"]}, "sets"),
-        (draw_tables(1), {"group": "sex", "quasi": ["age", "labs.day"], "pseudonym": True}, "without a"),
+        (draw_tables(1), {"group": "sex", "quasi": ["age", "labs.day"], "pseudonym": True}, "of 2 groups"),
         (draw_tables(1), {"loss": "entropy"}, "the loss of several tables is ncp"),
         (draw_tables(1), {"person": None}, "need a person"),
         (change(draw_tables(1), "people", **{"labs.x": pl.lit(1)}), {}, "the column 'labs.x' is named as"),
@@ -614,6 +614,37 @@ class TestHouseholds:
         assert any("labs: groups were counted by 'home'" in note for note in release.report.notes)
         found = shoal.verify(tmp_path / "release", recipe=release.recipe)
         assert found.holds
+        assert found.notes[-1] == "not checked, because it takes people: groups(k=3)"
+
+    @pytest.mark.parametrize("knows", [1, 2, "all"])
+    def test_joined_rows_lead_to_k_households(self, tmp_path, knows):
+        tables = draw_tables(9, people=60, tables=("labs", "stays"), most=2)
+        homes = {f"P{who}": f"H{who // 2}" for who in range(60) if who % 9}
+        people = tables.pop("people").with_row_index("row")
+        people = people.with_columns(home=pl.col("id").replace_strict(homes, default=None))
+        roles = {"quasi": [*QUASI, "stays.day", "stays.test"], "plain": ["row"], "others": "drop"}
+        asked = {**ASKED, **roles, "group": "home", "suppress": 0.5, "knows": knows}
+        release = shoal.anonymize(people, events=tables, **asked, pseudonym=True, output=tmp_path / "release")
+        static, home, events = {}, {}, defaultdict(list)
+        for file in sorted((tmp_path / "release").iterdir()):
+            for row in read_csv(file):
+                assert "home" not in row
+                if file.stem == "people":
+                    static[row["id"]] = (row["age"], row["sex"])
+                    who = people["id"][int(row["row"])]
+                    home[row["id"]] = homes.get(who, who)
+                else:
+                    events[row["id"]].append((file.stem, row["day"], row["test"]))
+        found = defaultdict(set)
+        for who, known in static.items():
+            own = sorted(events[who])
+            for size in [len(own)] if knows == "all" else range(min(knows, len(own)) + 1):
+                for choice in combinations(own, size):
+                    found[known, choice].add(home[who])
+        assert min(map(len, found.values())) >= 3
+        assert [(each.name, each.holds) for each in release.report.models] == [("k", True), ("groups", True)]
+        assert any(note.startswith("groups were counted by 'home'") for note in release.report.notes)
+        found = shoal.verify(tmp_path / "release", recipe=release.recipe)
         assert found.notes[-1] == "not checked, because it takes people: groups(k=3)"
 
     def test_fewer_households_than_k(self):

@@ -300,6 +300,26 @@ def test_the_form_has_plain_words_for_what_is_known():
     assert words["knows"] == {"1": "one row", "2": "any two rows", "3": "any three rows", "all": "all rows"}
 
 
+def test_households_are_counted_beside_pseudonyms(tmp_path):
+    rows = "".join(f"P{at // 2},H{at // 4},{20 + at % 7}\n" for at in range(80))
+    (tmp_path / "visits.csv").write_text(f"id,home,age\n{rows}")
+    made = open_table(tmp_path / "visits.csv")
+    for name, role in (("id", "person"), ("home", "identifier"), ("age", "quasi")):
+        made.change_choice(name, role=role)
+    made.goal = type(made.goal)(models=PRESETS["basic"].build_models(sensitive=False))
+    made.goal = made.goal.change_form(group="home", pseudonym=True, knows="2")
+    recipe = made.build_recipe()
+    assert (recipe.group, recipe.pseudonym, recipe.knows) == ("home", True, "2")
+    run = made.start_run()
+    while run.state in ("waiting", "running"):
+        time.sleep(0.1)
+    assert (run.state, run.error) == ("done", "")
+    assert [each["name"] for each in run.report["models"]] == ["k", "groups"]
+    run.check_files()
+    assert run.list_files()
+    made.close()
+
+
 def test_what_is_about_people_goes_with_the_person(tmp_path):
     """Settings that need a person are not in the way once no column says whose row it is."""
     made = open_visits(tmp_path)

@@ -27,6 +27,15 @@ def count_least_people(problem: Problem) -> int:
     return max(model.least_size() for model in problem.models)
 
 
+def get_owner(problem: Problem) -> Rows:
+    """[rows] who is counted: the person of each row or, where groups are counted, the group of that person.
+
+    Everybody is in one group, so that k groups are k people, too.
+    """
+    assert problem.person is not None
+    return np.asarray(problem.person if problem.group is None else problem.group, np.int64)
+
+
 def find_first_rows(person: NDArray[np.integer]) -> Rows:
     """[people] the first row of each person."""
     first = np.empty(int(person.max()) + 1, np.int64)
@@ -40,8 +49,8 @@ def select_problem(
     """The search for k people, or rows, on some columns and rows of a problem."""
     quasi = tuple(problem.rows.quasi[j][rows] for j in columns)
     domains = tuple(problem.domains[j] for j in columns)
-    if person is not None and not has_repeated_people(person):
-        person = None
+    if person is not None:
+        person = number_owners(person)
     return replace(
         problem,
         domains=domains,
@@ -53,7 +62,14 @@ def select_problem(
         scales={},
         beside={},
         person=person,
+        group=None,
     )
+
+
+def number_owners(owner: NDArray[np.integer]) -> Rows | None:
+    """Who is counted, numbered without gaps; None if nobody has several of the rows, so that rows count."""
+    number = np.unique(owner, return_inverse=True)[1].astype(np.int64)
+    return number if has_repeated_people(number) else None
 
 
 def find_classes(algorithm: Algorithm, problem: Problem) -> tuple[NDArray[np.int64], float]:

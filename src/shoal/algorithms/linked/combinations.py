@@ -19,6 +19,7 @@ from shoal.algorithms.linked.base import (
     Rows,
     build_linked_proposal,
     count_least_people,
+    get_owner,
     measure_proposal,
     select_problem,
     set_budget,
@@ -99,7 +100,7 @@ def _search_by_merging(
 ) -> Proposal | None:
     """Static classes with cells merged in each, in the way that loses least on a sample."""
     assert problem.person is not None
-    k, people = count_least_people(problem), int(problem.person.max()) + 1
+    k, people = count_least_people(problem), int(get_owner(problem).max()) + 1
     sizes = [k * factor for factor in _FACTORS if k * factor < people]
     # Without static columns there is one class of everybody, and nothing to try.
     ways = _list_ways(problem, sizes if goal.static else [])
@@ -173,6 +174,10 @@ def _merge_parts(
         if not rows.size:
             continue
         person = np.unique(problem.person[rows], return_inverse=True)[1]
+        owner = None
+        if problem.group is not None:
+            owner = np.empty(int(person.max()) + 1, np.int64)
+            owner[person] = problem.group[rows]
         share = set_budget(algorithm, _SECONDS_PER_ROW * n, rows.size / n)
         cell = _find_first_cells(share, problem, goal, rows, min(way.start, int(person.max()) + 1))
         within = select_problem(problem, events, rows, None, k) if events else None
@@ -184,7 +189,7 @@ def _merge_parts(
             table_of = goal.tables.table_of[rows]
             weight = [float(problem.weights[list(columns)].sum()) for columns in goal.tables.columns]
             leaving = (most, np.array(weight))
-        merged = merge_rare_cells(within, person, cell, goal.knows, k, leaving, table_of)
+        merged = merge_rare_cells(within, (person, owner), cell, goal.knows, k, leaving, table_of)
         if merged is None:
             return None
         class_of[rows] = np.where(merged < 0, -1, merged + used)
@@ -207,7 +212,7 @@ def _find_first_cells(
 
 def merge_rare_cells(
     problem: Problem | None,
-    person: NDArray[np.int64],
+    people: tuple[NDArray[np.int64], NDArray[np.int64] | None],
     cell: NDArray[np.int64],
     knows: int,
     k: int,
@@ -220,6 +225,8 @@ def merge_rare_cells(
     ----------
     problem : Problem, optional
         The event columns of the rows; None if there are none.
+    people : (int64[rows], int64[people] or None)
+        The person of each row and, where groups are counted, the group of each person.
     leaving : (int, float or float[tables])
         How many rows may be left out, and what one costs; by its table, where there are several.
     table_of : int64[rows], optional
@@ -231,7 +238,8 @@ def merge_rare_cells(
     """
     cell = cell.copy()
     most, whole = leaving
-    while (rare := find_rare_rows(person, cell, knows, k)) is not None:
+    person, owner = people
+    while (rare := find_rare_rows(person, cell, knows, k, owner=owner)) is not None:
         chosen, rows_of = rare.list_cells()
         cells = None if problem is None else MergedCells.from_rows(problem, cell, table_of)
         if cells is None or cells.size.size == 1:

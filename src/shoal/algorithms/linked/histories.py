@@ -19,7 +19,10 @@ from shoal.algorithms.linked.base import (
     build_linked_proposal,
     count_least_people,
     find_classes,
+    find_first_rows,
+    get_owner,
     number_classes,
+    number_owners,
     set_budget,
 )
 from shoal.algorithms.linked.goal import LinkedGoal, LinkedTables
@@ -94,8 +97,8 @@ def _list_histories(problem: Problem, goal: LinkedGoal, k: int) -> Iterator[list
     if goal.tables is not None:
         yield from _list_histories_of_tables(problem, goal, goal.tables, k)
         return
-    counts = np.bincount(problem.person)
-    lengths = choose_lengths(counts, k)
+    counts, owner = np.bincount(problem.person), list_owners(problem)
+    lengths = choose_lengths(counts, k, owner=owner)
     _check_left_out(problem, counts, lengths, k)
     order = _choose_order(problem, goal, lengths, k)
     events = _list_events(problem, goal)
@@ -113,7 +116,7 @@ def _list_histories_of_tables(
         [np.bincount(person[tables.table_of == at], minlength=people) for at in range(len(tables.columns))],
         axis=1,
     )
-    lengths = choose_table_lengths(counts, k)
+    lengths = choose_table_lengths(counts, k, list_owners(problem))
     _check_left_out(problem, counts, lengths, k)
     orders = [_sort_table(problem, goal, tables, at) for at in range(len(tables.columns))]
     for length in np.unique(lengths, axis=0).tolist():
@@ -139,7 +142,13 @@ def _list_events(problem: Problem, goal: LinkedGoal) -> tuple[int, ...]:
     return tuple(j for j in range(len(problem.domains)) if j not in goal.static)
 
 
-def choose_table_lengths(counts: NDArray[np.integer], k: int) -> NDArray[np.int64]:
+def list_owners(problem: Problem) -> Rows | None:
+    """[people] the group of each; None where groups are not counted."""
+    assert problem.person is not None
+    return None if problem.group is None else get_owner(problem)[find_first_rows(problem.person)]
+
+
+def choose_table_lengths(counts: NDArray[np.integer], k: int, owner: Rows | None = None) -> NDArray[np.int64]:
     """[people, tables] how many rows of each person are released of each table, of ``counts``.
 
     Table by table, among the people who have kept equally many rows of those before: so k people have each
@@ -150,20 +159,24 @@ def choose_table_lengths(counts: NDArray[np.integer], k: int) -> NDArray[np.int6
     for table in range(counts.shape[1]):
         for number in range(int(alike.max()) + 1):
             here = np.flatnonzero(alike == number)
-            kept[here, table] = choose_lengths(counts[here, table], k, may_vanish=False)
+            whose = None if owner is None else owner[here]
+            kept[here, table] = choose_lengths(counts[here, table], k, may_vanish=False, owner=whose)
         alike = np.unique(kept[:, : table + 1], axis=0, return_inverse=True)[1].ravel()
     return kept
 
 
-def choose_lengths(counts: NDArray[np.integer], k: int, may_vanish: bool = True) -> NDArray[np.int64]:
+def choose_lengths(
+    counts: NDArray[np.integer], k: int, may_vanish: bool = True, owner: Rows | None = None
+) -> NDArray[np.int64]:
     """[people] how many rows of each are released, so that k people have each number, and most rows stay.
 
     Numbers of rows are divided into runs, and all people of a run keep as many rows as its first number. The
     first run can keep none. The least number of rows that are left out is found exactly, run by run. Unless
     people ``may_vanish``, those who keep none are k people or more, too, because something else tells of
-    them.
+    them. Where people have an ``owner``, they are people of k owners.
     """
     number, people = np.unique(counts, return_counts=True)
+    place = np.searchsorted(number, counts) + int(number[0] > 0 or may_vanish)
     if number[0] > 0 or may_vanish:
         number, people = np.concatenate(([0], number)), np.concatenate(([0], people))
     total = np.concatenate(([0], np.cumsum(people)))
@@ -171,10 +184,16 @@ def choose_lengths(counts: NDArray[np.integer], k: int, may_vanish: bool = True)
     size = number.size
     least, begin = np.full(size + 1, np.inf), np.zeros(size + 1, np.int64)
     least[0] = 0
+    # The last number of rows that somebody of each owner has, of those so far.
+    latest = None if owner is None else np.full(int(owner.max()) + 1, -1, np.int64)
     for last in range(1, size + 1):
         first = np.arange(last)
         within = total[last] - total[first]
         lost = least[first] + (rows[last] - rows[first]) - number[first] * within
+        if owner is not None and latest is not None:
+            latest[owner[place == last - 1]] = last - 1
+            seen = np.bincount(latest[latest >= 0], minlength=last)
+            within = seen[::-1].cumsum()[::-1]
         # The run that keeps nothing may have any number of people.
         must = first > 0 if may_vanish else within > 0
         lost[must & (within < k)] = np.inf
@@ -228,7 +247,8 @@ def build_wide_problem(problem: Problem, goal: LinkedGoal, histories: Sequence[H
         suppress=0.0,
         scales={},
         beside={},
-        person=None,
+        person=None if problem.group is None else number_owners(problem.group[histories[0].released[:, 0]]),
+        group=None,
     )
 
 

@@ -21,7 +21,8 @@ def search_linked(
     """Propose classes of rows such that an attacker who knows some rows of a person finds k people."""
     assert problem.person is not None
     order = _sort_rows(problem, goal)
-    ordered = replace(problem, rows=problem.rows.take_rows(order), person=problem.person[order])
+    group = None if problem.group is None else problem.group[order]
+    ordered = replace(problem, rows=problem.rows.take_rows(order), person=problem.person[order], group=group)
     told = goal.take_rows(order)
     if goal.knows is None:
         found = search_histories(algorithm, ordered, told, on_progress)

@@ -14,6 +14,7 @@ from shoal.algorithms.linked.base import (
     count_least_people,
     find_classes,
     find_first_rows,
+    get_owner,
     select_problem,
     set_budget,
 )
@@ -58,8 +59,7 @@ def choose_static_size(
     problem: Problem, goal: LinkedGoal, k: int, on_progress: Progress = silent
 ) -> dict[int, float]:
     """What static classes of several sizes would lose, static and event columns together, on a sample."""
-    assert problem.person is not None
-    people = int(problem.person.max()) + 1
+    people = int(get_owner(problem).max()) + 1
     events = [j for j in range(len(problem.domains)) if j not in goal.static]
     if not goal.static or not events:
         return {k: 0.0}
@@ -102,10 +102,11 @@ def find_static_classes(
     if not goal.static:
         return np.zeros(problem.person.size, np.int64)
     first = find_first_rows(problem.person)
-    by_person = select_problem(problem, goal.static, first, None, size)
+    owner = get_owner(problem)
+    by_person = select_problem(problem, goal.static, first, owner[first], size)
     class_of = find_classes(set_budget(algorithm, 0.6, 1.0), by_person)[0]
     if goal.tables is not None:
-        class_of = merge_sparse_classes(by_person, class_of, problem.person, goal.tables)
+        class_of = merge_sparse_classes(by_person, class_of, problem.person, goal.tables, owner)
     return np.asarray(class_of[problem.person])
 
 
@@ -119,15 +120,14 @@ def find_cells(
     algorithm: Algorithm, problem: Problem, goal: LinkedGoal, rows: Rows, k: int
 ) -> tuple[NDArray[np.int64], float]:
     """The cells of the rows of a static class by the event columns, each of k people; and what they cost."""
-    assert problem.person is not None
-    cell = np.zeros(rows.size, np.int64)
+    cell, owner = np.zeros(rows.size, np.int64), get_owner(problem)[rows]
     used, cost = 0, 0.0
     for here, events in goal.divide_rows(rows, len(problem.domains)):
         cell[here] = used
         if events:
-            person = np.unique(problem.person[rows[here]], return_inverse=True)[1]
             # Of some tables only a few people of a class have rows.
-            within = select_problem(problem, events, rows[here], person, min(k, int(person.max()) + 1))
+            least = min(k, np.unique(owner[here]).size)
+            within = select_problem(problem, events, rows[here], owner[here], least)
             found, lost = find_classes(algorithm, within)
             cell[here] += found
             cost += here.size * lost * float(within.weights.sum())

@@ -15,17 +15,22 @@ _BLOCK = 1024  # classes that are compared with each other: neighbours, so that 
 
 
 def merge_sparse_classes(
-    by_person: Problem, class_of: NDArray[np.int64], person: NDArray[np.integer], tables: LinkedTables
+    by_person: Problem,
+    class_of: NDArray[np.int64],
+    person: NDArray[np.integer],
+    tables: LinkedTables,
+    owner: NDArray[np.integer],
 ) -> NDArray[np.int64]:
     """[people] classes of people, merged until of every table k people of a class have rows, or nobody has.
 
     Whoever knows a row knows its table as well, so that fewer people could not be hidden by any cell. A table
-    of which fewer than k people have rows at all stays as it is.
+    of which fewer than k people have rows at all stays as it is. ``owner`` says who is counted for each row:
+    its person, or the group of that person.
     """
     k = max(model.least_people() for problem in tables.problems for model in problem.models)
     k = max(k, *(count_least_people(problem) for problem in tables.problems))
     size = _BLOCK
-    while (sparse := find_sparse_classes(class_of, person, tables, k)).size and class_of.max() > 0:
+    while (sparse := find_sparse_classes(class_of, person, tables, k, owner)).size and class_of.max() > 0:
         merged = _merge_in_blocks(by_person, class_of, sparse, size)
         # A block of which nothing could be merged has one class: it has to go with its neighbours.
         size = size if merged.max() < class_of.max() else 2 * size
@@ -34,15 +39,19 @@ def merge_sparse_classes(
 
 
 def find_sparse_classes(
-    class_of: NDArray[np.int64], person: NDArray[np.integer], tables: LinkedTables, k: int
+    class_of: NDArray[np.int64],
+    person: NDArray[np.integer],
+    tables: LinkedTables,
+    k: int,
+    owner: NDArray[np.integer],
 ) -> Rows:
     """The classes in which some, but fewer than k people have rows of a table."""
     classes = int(class_of.max()) + 1
     sparse = np.zeros(classes, np.bool_)
     for table in range(1, len(tables.columns)):
-        owner = person[tables.table_of == table]
-        if np.unique(owner).size >= k:
-            holders = count_people(class_of[owner], owner, classes)
+        here = tables.table_of == table
+        if np.unique(owner[here]).size >= k:
+            holders = count_people(class_of[person[here]], owner[here], classes)
             sparse |= (holders > 0) & (holders < k)
     return np.flatnonzero(sparse)
 

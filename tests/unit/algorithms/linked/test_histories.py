@@ -36,6 +36,32 @@ def test_as_few_rows_are_left_out_as_can_be(seed):
     assert kept.sum() == max(possible)
 
 
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("may_vanish", [True, False])
+def test_as_few_rows_are_left_out_as_can_be_where_owners_count(seed, may_vanish):
+    rng = np.random.default_rng(seed)
+    counts, k = rng.integers(0 if not may_vanish else 1, 7, rng.integers(4, 13)), int(rng.integers(2, 4))
+    owner = rng.integers(0, 5, counts.size)
+
+    def is_enough(kept):
+        told = np.unique(kept) if not may_vanish else np.unique(kept[kept > 0])
+        return all(np.unique(owner[kept == each]).size >= k for each in told)
+
+    every = sorted({0, *counts.tolist()})
+    possible = [
+        np.array(list_kept(counts, targets))
+        for size in range(len(every) + 1)
+        for targets in combinations(every, size)
+    ]
+    enough = [kept.sum() for kept in possible if is_enough(kept)]
+    if not enough:  # too few owners there are
+        return
+    kept = choose_lengths(counts, k, may_vanish, owner)
+    assert (kept <= counts).all()
+    assert is_enough(kept)
+    assert kept.sum() == max(enough)
+
+
 def make_problem(columns, person):
     return replace(code(pl.DataFrame(columns)), person=np.array(person))
 

@@ -58,8 +58,8 @@ def test_more_combinations_than_can_be_counted_are_refused(monkeypatch):
 def test_without_columns_only_numbers_of_rows_are_left_to_change(seed):
     person, cell, knows = draw(seed)
     cell = np.minimum(cell, 0)
-    merged = merge_rare_cells(None, person, cell, knows, 3, (person.size, 1.0))
+    merged = merge_rare_cells(None, (person, None), cell, knows, 3, (person.size, 1.0))
     assert merged is not None
     assert not find_by_hand(person, merged, knows, 3)
     if find_by_hand(person, cell, knows, 3):
-        assert merge_rare_cells(None, person, cell, knows, 3, (0, 1.0)) is None
+        assert merge_rare_cells(None, (person, None), cell, knows, 3, (0, 1.0)) is None
