@@ -13,6 +13,7 @@ import polars as pl
 
 from shoal.algorithms import read_algorithm
 from shoal.assessment.comparisons.pictures import draw_by_k, draw_comparison
+from shoal.assessment.comparisons.utility import measure_utility
 from shoal.engines.api import Hierarchies, known_columns
 from shoal.engines.memory import run_in_memory
 from shoal.errors import GoalNotMet, RecipeError, ShoalError
@@ -41,6 +42,12 @@ SCHEMA: dict[str, Any] = {
     "max_risk": pl.Float64,
     "average_risk": pl.Float64,
     "suppressed": pl.Float64,
+    "kl_divergence": pl.Float64,
+    "ambiguity": pl.Float64,
+    "propensity": pl.Float64,
+    "correlation": pl.Float64,
+    "contingency": pl.Float64,
+    "disclosure": pl.Float64,
     "seconds": pl.Float64,
     "status": pl.String,
     "reason": pl.String,
@@ -159,7 +166,11 @@ class Comparison:
         except ShoalError as error:
             status = "out of reach" if isinstance(error, GoalNotMet) else "refused"
             return number, {"status": status, "reason": str(error), "seconds": working_time() - begin}
+        seconds = working_time() - begin
+        # Private samples keep nothing of the table to compare with.
+        utility = None if report.evidence is None else measure_utility(report.evidence.recoding)
         return number, {
+            **({} if utility is None else utility.to_dict()),
             "loss": float(report.loss["value"]),
             "ncp": report.ncp,
             "classes": report.classes,
@@ -168,7 +179,7 @@ class Comparison:
             "average_risk": _measure_average_risk(report),
             # Both are None where only the release may be told of.
             "suppressed": (report.suppressed_rows or 0) / (report.rows or 1),
-            "seconds": working_time() - begin,
+            "seconds": seconds,
             "status": "done",
             "reason": "",
         }

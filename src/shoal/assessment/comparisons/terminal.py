@@ -13,8 +13,11 @@ from shoal.assessment.comparisons.comparison import Comparison
 from shoal.report.terminal_parts import format_percent, indent_block, plain_table
 
 
-def show_comparison(console: Console, source: str, found: Comparison) -> None:
-    """Print a line for every setting; those that no other one beats stand out."""
+def show_comparison(console: Console, source: str, found: Comparison, utility: bool = False) -> None:
+    """Print a line for every setting; those that no other one beats stand out.
+
+    With ``utility`` there is a second table, of what the releases are still good for.
+    """
     results, front = found.results, set(found.front.select("algorithm", "k", "l").iter_rows())
     tried = results.filter(results["status"] != "not done").height
     console.print(
@@ -26,6 +29,9 @@ def show_comparison(console: Console, source: str, found: Comparison) -> None:
     if front:
         text = "* no other setting has both less risk (or a higher l) and less loss"
         console.print(indent_block(Text(text, "dim")))
+    if utility and found.done.height:
+        console.print()
+        console.print(indent_block(_build_utility_table(found)))
     # After an interrupt nothing is known about the settings that were not tried.
     if not found.done.height and tried == results.height:
         console.print(indent_block(Text("no goal can be met: ask for less, or allow --suppress", "bold red")))
@@ -42,6 +48,31 @@ def _build_table(found: Comparison, front: set[tuple[Any, ...]]) -> Table:
         # A setting that is not done has no reason.
         why = f"{row['status']}: {row['reason']}".removesuffix(": ")
         table.add_row(*cells, "*" if best else Text("" if row["status"] == "done" else why, "dim"))
+    return table
+
+
+_UTILITY = {
+    "kl_divergence": "KL divergence",
+    "ambiguity": "ambiguity",
+    "propensity": "propensity",
+    "correlation": "correlation",
+    "contingency": "contingency",
+    "disclosure": "disclosure",
+}
+"""Measures of utility, and their headings."""
+
+
+def _build_utility_table(found: Comparison) -> Table:
+    """What each release is still good for; what there is nothing to measure of is left out."""
+    done = found.done
+    shown = {name: heading for name, heading in _UTILITY.items() if done[name].null_count() < done.height}
+    table = plain_table("algorithm", "k", "l", *shown.values())
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row in done.iter_rows(named=True):
+        table.add_row(
+            row["algorithm"], str(row["k"]), str(row["l"] or ""), *(f"{row[name]:.4g}" for name in shown)
+        )
     return table
 
 

@@ -12,7 +12,7 @@ from shoal.assessment.comparisons.comparison import ALGORITHMS_COMPARED, Compari
 from shoal.assessment.comparisons.terminal import show_comparison
 from shoal.cli import arguments as a
 from shoal.cli import options as o
-from shoal.cli.options import option
+from shoal.cli.options import flag, option
 from shoal.cli.process import last_words
 from shoal.cli.screen import make_console, print_if_json, progress
 from shoal.errors import OutputError
@@ -70,6 +70,15 @@ def compare(
         Path | None,
         option("--plot", panel=o.SHOWN, metavar="FILE", help="Draw it: .html (a page) or .svg (a drawing)."),
     ] = None,
+    utility: Annotated[
+        bool,
+        flag(
+            "--utility",
+            o.SHOWN,
+            "Show what releases are still good for: KL divergence, ambiguity, propensity scores, "
+            "correlations and tables of two columns, and how often sensitive values are guessed.",
+        ),
+    ] = False,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
@@ -115,7 +124,7 @@ def compare(
 
     def show_result() -> None:
         if print_if_json(found.to_dict, as_json, quiet):
-            show_comparison(make_console(), str(input), found)
+            show_comparison(make_console(), str(input), found, utility)
 
     # An interrupt ends the process at once, so it has to show what is done by itself.
     last_words.append(show_result)
