@@ -87,6 +87,24 @@ def test_minimize_says_what_is_needed_and_writes_it(shoal, survey, tmp_path):
     assert found["guarantee"]["needed_rows"] == 298
 
 
+def test_minimize_with_a_fitted_model_costs_and_boxes(shoal, survey, fitted, tmp_path):
+    line = ["minimize", survey, "--target", "sex", "--identifier", "id", "--target-score", "0.8", "--quiet"]
+    assert "--trust-model" in shoal.fails(2, *line, "--load-model", fitted)
+    line += ["--load-model", fitted, "--trust-model"]
+    assert "a number for 'height', not 'dear'" in shoal.fails(2, *line, "--cost", "height=dear")
+    assert "unknown cells 'cubes'" in shoal.fails(2, *line, "--cells", "cubes")
+    line += ["--json"]
+    found = json.loads(shoal(*line).out)
+    assert found["boxes"] is None
+    assert found["guarantee"]["rows"] > 22  # no row trains anything, so that more are guards
+    assert json.loads(shoal(*line, "--cost", "height=0").out)["columns"]["height"] == {"how": "untouched"}
+    page = tmp_path / "boxes.html"
+    found = json.loads(shoal(*line, "--cells", "boxes", "--report", page).out)
+    assert found["guarantee"]["claimed"]
+    assert [list(box["where"]) for box in found["boxes"]] == [["height"], ["height"]]
+    assert "height above" in page.read_text("utf-8")
+
+
 def test_search_by_the_protocol_that_minimises(shoal, survey):
     settings = [*SEARCH, "-k", "4", "--l", "2..3", "--quiet"]
     done = shoal("search", survey, *settings, "--protocol", "minimize", "--agreement", "0.9", "--json")

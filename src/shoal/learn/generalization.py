@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.codespace.encoding import EncodedColumn
+from shoal.errors import RecipeError
 from shoal.learn.sklearn_io import convert_to_floats
 from shoal.support.arithmetic import weighted_sum
 from shoal.table import to_strings
@@ -145,7 +146,7 @@ class Published:
 
     name: str
     how: str
-    """untouched, suppressed, ranges or categories"""
+    """untouched, suppressed, ranges or categories; or boxes, which one column alone does not tell"""
     values: pl.Series | None = None
     """[cells] what stands for each cell."""
     ends: Floats | None = None
@@ -159,6 +160,8 @@ class Published:
 
     def applied(self, series: pl.Series) -> pl.Series:
         """The column as it is after generalisation; missing numbers stay missing unless all become one."""
+        if self.how == "boxes":
+            raise RecipeError(f"what becomes of '{self.name}' depends on other columns: use transform")
         if self.values is None:
             return series
         if self.how == "suppressed":
@@ -201,6 +204,8 @@ class Published:
 
     def text(self) -> str:
         """In one line."""
+        if self.how == "boxes":
+            return "by boxes"
         if self.values is None:
             return "as it is"
         if self.how == "suppressed":

@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from shoal.codespace.encoding import EncodedColumn, encode_column
 from shoal.engines.api import known_columns
-from shoal.errors import RecipeError
+from shoal.errors import RecipeError, unknown
 from shoal.learn.blackbox import BlackBox, KeepsFittedModel
+from shoal.learn.boxes import Boxes, grow_boxes
 from shoal.learn.generalization import GeneralizedColumn, Published
 from shoal.learn.guarantees import (
     Guarantee,
@@ -48,6 +49,7 @@ Ints = NDArray[np.int64]
 _TESTED = 4  # one row in so many scores estimators that were trained anew
 _STOP = 3  # one of so many rows that are no guards chooses where to stop
 _MOST = 1000  # rows on which steps are compared
+_CELL_KINDS = ("columns", "boxes", "best")
 _CELLS = 8  # ranges that a column of numbers begins with
 _MARGIN = 0.25  # how much nearer to full agreement the search stays than it is asked to
 _FREE = 1e-3  # a step that loses nothing is judged as if it lost this
@@ -79,6 +81,10 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         How sure the claim is to be that unseen rows keep the target. It bounds accuracy by Clopper and
         Pearson, and R² by a bootstrap, which is approximate. With None nothing is tested or claimed, and the
         target is one for the rows at hand.
+    cells : "columns", "boxes" or "best"
+        columns: each column has cells of its own. boxes: cells are of several columns at once, as the leaves
+        of a tree that imitates the estimator, and `boxes_` has them; mostly more detail goes, but what is
+        needed of a column depends on others. best: what gives up more of both.
     keep : list of columns
         Columns to leave alone.
     costs : mapping
@@ -95,7 +101,10 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
     ----------
     generalizations_ : dict
         Of every column, what `transform` does, in plain values: ``how`` (untouched, suppressed, ranges,
-        categories), ``values`` that stand for the cells, ``ends`` of ranges, ``groups`` of categories.
+        categories, boxes), ``values`` that stand for the cells, ``ends`` of ranges, ``groups`` of categories.
+    boxes_ : list of dict, or None
+        The boxes, where cells are of several columns: ``where`` has the parts of columns, and ``values`` what
+        every column becomes there.
     published_ : list of Published
         The same as objects, each with `applied`, which generalises a polars series, and `text`.
     ncp_ : float
@@ -121,6 +130,7 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         *,
         confidence: float | None = 0.95,
         scoring: Any = None,
+        cells: str = "columns",
         keep: Columns = (),
         costs: Mapping[str | int, float] | None = None,
         one_hot: Sequence[Columns] | None = None,
@@ -133,6 +143,7 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         self.target_score = target_score
         self.confidence = confidence
         self.scoring = scoring
+        self.cells = cells
         self.keep = keep
         self.costs = costs
         self.one_hot = one_hot
@@ -160,9 +171,9 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         stopping = min(rest.size // _STOP, _MOST)
         stop, search = rows.take(rest[:stopping]), rows.take(rest[stopping:])
         columns = self._encode_columns(search.table)
-        best = finest = [GeneralizedColumn.from_column(column) for column in columns]
+        best = finest = _Candidate.from_state([GeneralizedColumn.from_column(column) for column in columns])
         # Without rows to test a result on there is no use in a search for one.
-        if plan.rows:
+        if plan.rows and columns:
             best = self._find_generalization(search, stop, columns, plan.aim)
         self.guarantee_ = self._test_once(guard, best, plan)
         if self.confidence is not None and not self.guarantee_.claimed:
@@ -200,26 +211,54 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
 
     def _find_generalization(
         self, search: _GivenRows, stop: _GivenRows, columns: Sequence[EncodedColumn], aim: float
-    ) -> list[GeneralizedColumn]:
-        """Of all states on the way, the coarsest that keeps the aim on rows which placed no cell."""
-        path = _MinimizationSearch(self, search, columns).find_path(self.target_score, aim)
+    ) -> _Candidate:
+        """Of what was found, the coarsest that keeps the aim on rows which placed no cell."""
+        stop_aim = aim
         if self.confidence is None and not stop.numeric and self._metric is None:
             # To the nearest row: of few rows a target of 0.98 could only be met by all.
-            aim -= 1 / (stop.size + 1)
-        # The first state changes nothing and always holds, so there is an answer.
-        return next(
-            state for state in reversed(path) if stop.size == 0 or self._measure_state(stop, state) >= aim
-        )
+            stop_aim -= 1 / (stop.size + 1)
 
-    def _test_once(self, guard: _GivenRows, state: list[GeneralizedColumn], plan: GuardPlan) -> Guarantee:
+        def keeps_aim(candidate: _Candidate) -> bool:
+            return stop.size == 0 or self._measure_candidate(stop, candidate) >= stop_aim
+
+        found = []
+        if self.cells != "boxes":
+            path = _MinimizationSearch(self, search, columns).find_path(self.target_score, aim)
+            # The first state changes nothing and always holds, so there is an answer.
+            found.append(next(filter(keeps_aim, map(_Candidate.from_state, reversed(path)))))
+        if self.cells != "columns":
+            found += filter(keeps_aim, self._grow_boxes(search, columns))
+        costs = self._read_costs(search.table, columns)
+        finest = _Candidate.from_state([GeneralizedColumn.from_column(column) for column in columns])
+        return max(found, key=lambda each: float(costs @ each.losses), default=finest)
+
+    def _grow_boxes(self, search: _GivenRows, columns: Sequence[EncodedColumn]) -> list[_Candidate]:
+        """Cells of several columns, with more and fewer cuts; columns that cost nothing stay as they are."""
+        free = self._read_costs(search.table, columns) == 0
+        cut = [column for column, is_free in zip(columns, free, strict=True) if not is_free]
+        if not cut:
+            return []
+
+        def ask(replaced: dict[str, pl.Series], rows: Ints) -> NDArray[Any]:
+            given: dict[str, pl.Series] = {}
+            for name, series in replaced.items():
+                given |= self._expand_column(search.table, name, series)
+            return search.box.predict(rebuild_data(search.data, search.table, given, rows), several=True)
+
+        guide = _build_guide(search.before, search.numeric)
+        names = [column.domain.name for column in columns]
+        made = grow_boxes(cut, guide, search.before, search.numeric, ask)
+        return [_Candidate.from_boxes(boxes, names) for boxes in made]
+
+    def _test_once(self, guard: _GivenRows, candidate: _Candidate, plan: GuardPlan) -> Guarantee:
         """What the guard set shows of a result; it is asked about this one alone."""
         if self.confidence is None:
-            score = self._measure_state(guard, state)
+            score = self._measure_candidate(guard, candidate)
             told = "no confidence was asked for"
             return Guarantee(False, self.target_score, None, guard.size, score, reason=told)
         if not plan.rows:
             return plan.refuse_claim(self.target_score, self.confidence)
-        after = self._predict_coarse(guard, publish_state(state))
+        after = self._predict_coarse(guard, candidate)
         return judge_candidate(
             guard.before,
             after,
@@ -230,23 +269,25 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
             self._metric,
         )
 
-    def _set_fitted_attributes(self, state: list[GeneralizedColumn]) -> None:
-        self.published_ = publish_state(state)
+    def _set_fitted_attributes(self, candidate: _Candidate) -> None:
+        self._fitted = candidate
+        self.published_ = candidate.published
+        self.boxes_ = None if candidate.boxes is None else candidate.boxes.to_list()
         self.generalizations_ = {
             **{each.name: each.to_dict() for each in self.published_},
             **{name: {"how": "untouched"} for name in self._kept},
         }
-        losses = [column.compute_ncp() for column in state] + [0.0] * len(self._kept)
+        losses = [*candidate.losses, *[0.0] * len(self._kept)]
         self.ncp_ = float(np.mean(losses))
         self.column_ncp_ = dict(zip(self.generalizations_, losses, strict=True))
 
-    def _measure_state(self, rows: _GivenRows, state: list[GeneralizedColumn]) -> float:
-        after = self._predict_coarse(rows, publish_state(state))
+    def _measure_candidate(self, rows: _GivenRows, candidate: _Candidate) -> float:
+        after = self._predict_coarse(rows, candidate)
         return measure_agreement(rows.before, after, rows.numeric, self._metric)
 
-    def _predict_coarse(self, rows: _GivenRows, published: Sequence[Published]) -> NDArray[Any]:
+    def _predict_coarse(self, rows: _GivenRows, candidate: _Candidate) -> NDArray[Any]:
         """What the estimator predicts for rows once they are generalised."""
-        columns = self._replace_columns(rows.table, published)
+        columns = self._replace_columns(rows.table, candidate)
         if not columns:
             return rows.before
         return rows.box.predict(rebuild_data(rows.data, rows.table, columns, None), several=True)
@@ -255,7 +296,7 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         """The rows as coarse as they may be."""
         check_is_fitted(self, "generalizations_")
         table = read_data(self, X, reset=False)
-        return rebuild_data(X, table, self._replace_columns(table, self.published_), None)
+        return rebuild_data(X, table, self._replace_columns(table, self._fitted), None)
 
     def agreement(self, X: Any) -> float:  # noqa: N803
         """How far predictions on rows as coarse as they may be agree with those on the rows as they are."""
@@ -268,8 +309,16 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         check_is_fitted(self, "generalizations_")
         width = max(len(each.name) for each in self.published_)
         lines = [f"{each.name:<{width}}  {each.text()}" for each in self.published_]
+        lines += [f"{name}: {line}" for name, line in self.list_box_lines()]
         lines.append(f"{self.ncp_:.1%} of the detail is not needed; agreement {self.score_:.3f}")
         return "\n".join([*lines, self.guarantee_.text()])
+
+    def list_box_lines(self) -> list[tuple[str, str]]:
+        """The name of each box and the rows that are in it; none if cells are those of single columns."""
+        check_is_fitted(self, "generalizations_")
+        if self._fitted.boxes is None:
+            return []
+        return [(f"box {at}", line) for at, line in enumerate(self._fitted.boxes.list_lines(), start=1)]
 
     def plot(self) -> Picture:
         """A picture of how much of each column is still needed."""
@@ -280,18 +329,18 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         if not 0 < self.target_score <= 1:
             raise RecipeError(f"target_score must be above 0 and at most 1, not {self.target_score}")
         check_confidence(self.confidence)
+        if self.cells not in _CELL_KINDS:
+            raise RecipeError(unknown("cells", str(self.cells), _CELL_KINDS))
         if self.retrain and y is None:
             raise RecipeError("retrain needs the labels: give y to fit")
         if self.retrain and not all(hasattr(self.estimator, name) for name in ("fit", "score", "get_params")):
             raise RecipeError("retrain needs an estimator of scikit-learn, which can be trained and scored")
 
-    def _replace_columns(self, table: Table, published: Sequence[Published]) -> dict[str, pl.Series]:
+    def _replace_columns(self, table: Table, candidate: _Candidate) -> dict[str, pl.Series]:
         """The columns that are replaced, one-hot ones as the table has them."""
-        whole = collapse_one_hot(table, self._groups)
         columns: dict[str, pl.Series] = {}
-        for each in published:
-            if each.how != "untouched":
-                columns |= self._expand_column(table, each.name, each.applied(whole.column(each.name)))
+        for name, after in candidate.replace_columns(collapse_one_hot(table, self._groups)).items():
+            columns |= self._expand_column(table, name, after)
         return columns
 
     def _expand_column(self, table: Table, name: str, after: pl.Series) -> dict[str, pl.Series]:
@@ -305,7 +354,7 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
     def _retrain_estimators(self, data: Any, table: Table, y: NDArray[Any], guard: Ints) -> None:
         """Scores of two new estimators, on rows that did not train them."""
         rest = np.setdiff1d(np.arange(table.rows), guard)
-        less = self._replace_columns(table, self.published_)
+        less = self._replace_columns(table, self._fitted)
         # Both are trained and scored on the same rows, so that only the detail differs.
         for name, columns in (("raw_score_", {}), ("retrained_score_", less)):
             given = [
@@ -349,12 +398,37 @@ class _GivenRows:
         return replace(self, data=take_rows(self.data, rows), table=table, before=self.before[rows])
 
 
-def publish_state(state: Sequence[GeneralizedColumn]) -> list[Published]:
-    """The generalisation of every column, with stand-ins chosen by all rows that placed its cells."""
-    return [
-        column.publish_cells(column.choose_representatives(np.arange(column.column.codes.size)))
-        for column in state
-    ]
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidate:
+    """A generalisation of rows: of each column by itself, or by boxes of several columns."""
+
+    published: list[Published]
+    losses: list[float]
+    """[columns] detail given up."""
+    boxes: Boxes | None = None
+
+    @classmethod
+    def from_state(cls, state: Sequence[GeneralizedColumn]) -> _Candidate:
+        """Every column by itself, with stand-ins chosen by all rows that placed its cells."""
+        published = [
+            column.publish_cells(column.choose_representatives(np.arange(column.column.codes.size)))
+            for column in state
+        ]
+        return cls(published, [column.compute_ncp() for column in state])
+
+    @classmethod
+    def from_boxes(cls, boxes: Boxes, names: Sequence[str]) -> _Candidate:
+        """Boxes of some of the columns that are named; the others stay as they are."""
+        losses = {each.name: loss for each, loss in zip(boxes.columns, boxes.losses, strict=True)}
+        published = [Published(name, "boxes" if name in losses else "untouched") for name in names]
+        return cls(published, [losses.get(name, 0.0) for name in names], boxes)
+
+    def replace_columns(self, whole: Table) -> dict[str, pl.Series]:
+        """The columns that do not stay as they are."""
+        if self.boxes is not None:
+            return self.boxes.replace_columns(whole)
+        changed = [each for each in self.published if each.how != "untouched"]
+        return {each.name: each.applied(whole.column(each.name)) for each in changed}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

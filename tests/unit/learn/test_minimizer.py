@@ -455,3 +455,101 @@ def test_stacked_rows_are_those_that_a_frame_would_have(kind):
     else:
         np.testing.assert_array_equal(np.asarray(found), np.asarray(known))
     assert found.shape == (6, 2)
+
+
+@pytest.fixture(scope="module")
+def interacting():
+    """Rows of which a model needs b only where a is small, and never c."""
+    rng = np.random.default_rng(5)
+    a, b = rng.uniform(0, 10, 1200), rng.uniform(0, 10, 1200)
+    b[::40] = np.nan
+    text = rng.choice(["u", "v", "w", "x"], 1200)
+    frame = pd.DataFrame({"a": a, "b": b, "c": rng.normal(size=1200), "d": text})
+
+    def predict(rows):
+        return np.where(rows["a"] < 4, rows["b"] > 5, rows["d"].isin(["u", "x"])).astype(int)
+
+    return frame, predict
+
+
+def test_boxes_release_less_than_cells_of_single_columns(interacting):
+    frame, predict = interacting
+    given, unseen = frame[:800], frame[800:]
+    by_cells = {
+        cells: Minimizer(predict, 0.9, cells=cells).fit(given) for cells in ("columns", "boxes", "best")
+    }
+    assert all(each.guarantee_.claimed for each in by_cells.values())
+    assert by_cells["boxes"].ncp_ > by_cells["columns"].ncp_ + 0.05
+    assert by_cells["best"].ncp_ == by_cells["boxes"].ncp_
+    assert by_cells["columns"].boxes_ is None
+    boxed = by_cells["boxes"]
+    assert boxed.agreement(unseen) >= 0.9
+    assert set(boxed.generalizations_["a"]) == {"how"}
+    assert len(boxed.transform(unseen).drop_duplicates()) == len(boxed.boxes_)
+    assert boxed.column_ncp_["c"] == 1
+    assert "a above" in boxed.describe()
+    with pytest.raises(RecipeError, match="depends on other columns"):
+        boxed.published_[0].applied(pl.Series([1.0]))
+
+
+def is_inside(part, value):
+    if "among" in part:
+        return value in part["among"]
+    if value is None or value != value:
+        return part.get("missing", False)
+    if not part.get("numbers", True):
+        return False
+    return value > part.get("above", -np.inf) and value <= part.get("up_to", np.inf)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_published_boxes_reproduce_transform(interacting, kind):
+    frame, predict = interacting
+    shown = frame if kind == "pandas" else pl.from_pandas(frame, nan_to_null=True)
+    model = predict if kind == "pandas" else lambda rows: predict(rows.to_pandas())
+    minimizer = Minimizer(model, 0.9, cells="boxes").fit(shown[:800])
+    coarse = minimizer.transform(shown[800:])
+    again = pickle.loads(pickle.dumps(clone(minimizer).set_params(estimator=None)))
+    assert again.cells == "boxes"
+    assert len(minimizer.boxes_) > 2
+    rows = frame[800:].to_dict("records")
+    done = coarse.to_dict("records") if kind == "pandas" else coarse.to_dicts()
+    for row, after in zip(rows, done, strict=True):
+        fits = [
+            box
+            for box in minimizer.boxes_
+            if all(is_inside(p, row[name]) for name, p in box["where"].items())
+        ]
+        assert len(fits) == 1
+        assert after == fits[0]["values"]
+
+
+def test_boxes_leave_columns_alone_that_are_kept_or_free(interacting):
+    frame, predict = interacting
+    minimizer = Minimizer(predict, 0.8, cells="boxes", keep=["d"], costs={"b": 0}).fit(frame)
+    assert minimizer.boxes_
+    pd.testing.assert_frame_equal(minimizer.transform(frame)[["b", "d"]], frame[["b", "d"]])
+    assert {"b", "d"} & set(minimizer.boxes_[0]["values"]) == set()
+    assert minimizer.column_ncp_["b"] == minimizer.column_ncp_["d"] == 0
+
+
+def test_boxes_take_one_hot_columns_several_outputs_and_numbers():
+    rng = np.random.default_rng(2)
+    kind = rng.choice(list("pqr"), 900)
+    frame = pd.get_dummies(pd.DataFrame({"x": rng.uniform(size=900), "kind": kind}))
+
+    def two_outputs(rows):
+        return np.column_stack([rows["kind_p"].to_numpy() == 1, rows["x"].to_numpy() > 0.5]).astype(int)
+
+    minimizer = Minimizer(two_outputs, 0.95, cells="boxes").fit(frame[:700])
+    assert minimizer.guarantee_.claimed
+    assert minimizer.agreement(frame[700:]) >= 0.95
+    coarse = minimizer.transform(frame[700:])
+    assert (coarse[["kind_p", "kind_q", "kind_r"]].sum(axis=1) == 1).all()
+
+    def number(rows):
+        return np.where(rows["kind_p"].to_numpy() == 1, 3.0, 0.0) + (rows["x"].to_numpy() > 0.5)
+
+    minimizer = Minimizer(number, 0.9, cells="boxes").fit(frame[:700])
+    assert minimizer.guarantee_.claimed
+    assert minimizer.agreement(frame[700:]) >= 0.9
