@@ -16,6 +16,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from shoal.support.frame_accessors import add_accessors
+
 __version__ = "0.2.0"
 
 # Public names by the module that defines them. Each is loaded when first used: `shoal --help` needs none.
@@ -50,6 +52,7 @@ _DEFINED_IN = {
         "RecursiveCL SafePub TCloseness Uniqueness"
     ),
     "recipes.recipe": "Recipe",
+    "recipes.roles": "Identifier Person Plain Quasi Sensitive",
     "recipes.saved_recoding": "SavedRecoding",
     "report": "Report",
     "report.dossier": "Dossier",
@@ -72,3 +75,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+add_accessors()

@@ -56,6 +56,11 @@ from shoal.privacy import SafePub as SafePub
 from shoal.privacy import TCloseness as TCloseness
 from shoal.privacy import Uniqueness as Uniqueness
 from shoal.recipes.recipe import Recipe as Recipe
+from shoal.recipes.roles import Identifier as Identifier
+from shoal.recipes.roles import Person as Person
+from shoal.recipes.roles import Plain as Plain
+from shoal.recipes.roles import Quasi as Quasi
+from shoal.recipes.roles import Sensitive as Sensitive
 from shoal.recipes.saved_recoding import SavedRecoding as SavedRecoding
 from shoal.report import Report as Report
 from shoal.report.dossier import Dossier as Dossier

@@ -139,6 +139,10 @@ def anonymize(
         When no release satisfies the goal. Nothing is released that the verifier did not pass.
     """
     tables = name_events(events)
+    if not callable(on_progress or silent):
+        raise RecipeError(
+            f"on_progress is a function that is called with a text and a share, not {on_progress!r}"
+        )
     recipe = Recipe(
         quasi=_check_names("quasi", quasi),
         models=build_goal(k, l, models, t=t),
@@ -147,10 +151,13 @@ def anonymize(
         plain=_check_names("plain", plain),
         others=others,
         input=str(source) if isinstance(source, str | Path) else None,
-        reading=ReadOptions(na=tuple(na)),
+        reading=ReadOptions(na=_check_texts("na", na)),
         missing=missing,
         types=_check_mapping("types", types),
-        orders={column: tuple(map(str, each)) for column, each in _check_mapping("orders", orders).items()},
+        orders={
+            name: _check_texts(f"the order of '{name}'", each)
+            for name, each in _check_mapping("orders", orders).items()
+        },
         hierarchies=(str(hierarchies),) if isinstance(hierarchies, str | Path) else (),
         trees={} if isinstance(hierarchies, str | Path) else _read_trees(hierarchies),
         algorithm=read_algorithm(algorithm),
@@ -566,6 +573,13 @@ def _check_names(role: str, names: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
+def _check_texts(what: str, given: Any) -> tuple[str, ...]:
+    """A list of values, as texts; one text would be taken for its letters."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise RecipeError(f"{what} is a list of values, as ['a', 'b'], not {given!r}")
+    return tuple(map(str, given))
+
+
 def _check_mapping(name: str, given: Any) -> dict[str, Any]:
     if given is not None and not isinstance(given, Mapping):
         raise RecipeError(f"{name} is a mapping by column, as {{'age': ...}}, not {given!r}")
@@ -606,7 +620,10 @@ def known_columns(
         if isinstance(hierarchies, str | Path)
         else _read_trees(hierarchies, names)
     )
-    order = {name: tuple(values) for name, values in _check_mapping("orders", orders).items()}
+    order = {
+        name: _check_texts(f"the order of '{name}'", values)
+        for name, values in _check_mapping("orders", orders).items()
+    }
     kinds = _check_mapping("types", types)
     return {name: Column(name, kinds.get(name), order.get(name), trees.get(name)) for name in names}
 

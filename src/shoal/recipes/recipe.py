@@ -41,6 +41,7 @@ from shoal.recipes.event_tables import (
     write_sections,
 )
 from shoal.recipes.project import SUFFIX, Project
+from shoal.recipes.roles import check_no_overlap, read_annotations
 from shoal.recipes.schema import describe_schema
 from shoal.recipes.settings import (
     EDITION,
@@ -128,7 +129,10 @@ class Recipe(RecipeSettings):
                 value = getattr(self, each.name)
                 if not isinstance(value, Mapping):
                     raise RecipeError(f"{each.name} must be a mapping by column, not {value!r}")
+                _check_values(each.name, value)
                 written[each.name] = freeze_mapping(value)
+        if not isinstance(self.reading, ReadOptions):
+            raise RecipeError(f"reading must be ReadOptions, not {self.reading!r}")
         for name, value in written.items():
             object.__setattr__(self, name, value)  # frozen from here on
 
@@ -342,6 +346,33 @@ class Recipe(RecipeSettings):
         return describe_schema(self, source)
 
     @classmethod
+    def from_annotations(cls, model: type, **settings: Any) -> Recipe:
+        """The recipe of a class whose annotations name roles, with further settings such as ``models``.
+
+        Parameters
+        ----------
+        model
+            A dataclass, a model of pydantic or pandera, or any other class with annotations such as
+            ``age: Annotated[int, shoal.Quasi()]``. Types are stated as annotated.
+
+        Examples
+        --------
+        >>> from dataclasses import dataclass
+        >>> from typing import Annotated
+        >>> from shoal import Quasi, Sensitive
+        >>> @dataclass
+        ... class Patient:
+        ...     age: Annotated[int, Quasi(weight=2)]
+        ...     illness: Annotated[str, Sensitive()]
+        >>> recipe = Recipe.from_annotations(Patient, models=("k(k=5)", "distinct-l(l=2)"))
+        >>> recipe.quasi, recipe.sensitive, dict(recipe.types), dict(recipe.weights)
+        (('age',), ('illness',), {'age': 'integer'}, {'age': 2.0})
+        """
+        found = read_annotations(model)
+        check_no_overlap(found, settings)
+        return cls(**{"quasi": (), "models": (), **found, **settings})
+
+    @classmethod
     def from_toml(cls, source: str | Path) -> Recipe:
         """Read a recipe from a file, or that of a project; paths in it are relative to its folder."""
         path = Path(source)
@@ -403,6 +434,22 @@ class Recipe(RecipeSettings):
             inputs = {name: path and _make_relative(path, folder) for name, path in self.events.items()}
             given["events"] = write_sections(self, inputs)
         return {"shoal": {"recipe": self.edition}, **given}
+
+
+def _check_values(name: str, given: Mapping[Any, Any]) -> None:
+    """Refuse names that are no texts, and values of which a setting can make nothing."""
+    kinds: dict[str, tuple[Any, str]] = {
+        "accept": (str, "a reason"),
+        "sets": (str, "a text"),
+        "trees": (Hierarchy, "a Hierarchy"),
+        "orders": ((list, tuple), "a list of texts"),
+    }
+    kind, wanted = kinds.get(name, (object, ""))
+    for key, value in given.items():
+        if not isinstance(key, str):
+            raise RecipeError(f"{name} names things by texts, not by {key!r}")
+        if not isinstance(value, kind) or (name == "orders" and not all(isinstance(x, str) for x in value)):
+            raise RecipeError(f"{name} of '{key}' must be {wanted}, not {value!r}")
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -133,10 +133,38 @@ def state_types(schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
     return {name: pl.Enum([]) if dtype == pl.Enum else dtype for name, dtype in schema.items()}
 
 
+_NAMES: dict[str, pl.DataType] = {
+    "string": pl.String(),
+    "boolean": pl.Boolean(),
+    "datetime": pl.Datetime("us"),
+}
+
+
+def _read_type(name: str, dtype: Any) -> pl.DataType:
+    """A type of polars, or the one that is called so; Python's own are those that a frame of them has."""
+    called = {**{key: kind for key, kind in _STATED.items() if key}, **_NAMES}
+    if isinstance(dtype, str) and dtype in called:
+        return called[dtype]
+    try:
+        found = _make_type(dtype) if isinstance(dtype, type | pl.DataType) else None
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        found = None
+    if found is None:
+        raise RecipeError(
+            f"the type of column '{name}' is one of polars, as pl.Int64, or a name such as {quote(called)}, "
+            f"not {dtype!r}"
+        )
+    return found
+
+
+def _make_type(dtype: Any) -> pl.DataType:
+    return pl.Series([], dtype=dtype).dtype
+
+
 def read_input_schema(recipe: Recipe, source: Any) -> dict[str, pl.DataType]:
     """The columns of a table and their types: of a mapping, a schema of polars or pyarrow, or a table."""
     if isinstance(source, Mapping):
-        return {name: dtype() if isinstance(dtype, type) else dtype for name, dtype in source.items()}
+        return {name: _read_type(name, dtype) for name, dtype in source.items()}
     if type(source).__module__.startswith("pyarrow") and type(source).__name__ == "Schema":
         pyarrow = import_optional("pyarrow", "shoal[arrow]")
         source = pyarrow.Table.from_pylist([], schema=source)

@@ -14,6 +14,7 @@ import polars as pl
 
 from shoal.errors import InputError, PluginError, ShoalError, quote, unknown
 from shoal.support.addresses import is_address
+from shoal.support.parameters import check_fields
 from shoal.table.addresses import load_address, refuse_query
 from shoal.table.decimals import Decimal, check_decimal, read_decimal_commas
 from shoal.table.delimited import (
@@ -87,11 +88,12 @@ class ReadOptions:
     query: str | None = None
 
     def __post_init__(self) -> None:
+        check_decimal(self.decimal)  # whose error says more
+        check_fields(self)
         if self.quasi_line is not None and self.quasi_line < 1:
             raise InputError(f"lines are counted from 1, so that there is no line {self.quasi_line}")
         if self.delimiter is not None:
             object.__setattr__(self, "delimiter", check_delimiter(self.delimiter))
-        check_decimal(self.decimal)
 
     def for_releases(self) -> ReadOptions:
         """The same for a release of the table, in which numbers have a point."""
