@@ -20,6 +20,7 @@ import shoal.teach
 from shoal.algorithms import ALGORITHMS
 from shoal.privacy import MODELS
 from shoal.recipes.settings import RecipeSettings, list_settings
+from shoal.studio.opening import open_studio
 
 PAGE = Path(__file__).with_name("api.md")
 
@@ -49,8 +50,8 @@ def groups() -> dict[str, dict[str, Any]]:
     face = {
         name: getattr(shoal, name)
         for name in shoal.__all__
-        if name not in ("errors", "learn", "spark", "teach", "__version__")
-    }
+        if name not in ("errors", "learn", "spark", "studio", "teach", "__version__")
+    } | {"studio": open_studio}
     kinds = {
         "Functions": inspect.isfunction,
         "Algorithms": lambda thing: thing in ALGORITHMS.values(),

@@ -84,6 +84,9 @@ def update_stub(_: str) -> str:
     ordered = sorted(modules.items(), key=lambda each: (each[1], each[0][0].islower(), each[0].lower()))
     lines = [f"from shoal.{module} import {name} as {name}" for name, module in ordered]
     packages = [f"from shoal import {name} as {name}" for name in ("errors", "learn", "spark", "teach")]
+    # The package can be called, of which type checkers know nothing.
+    lines.append("from shoal.studio.opening import open_studio as studio")
+    lines.sort(key=lambda line: line.split()[1])
     start = (
         "The public names of Shoal and where they are defined; ``__init__.py`` loads them when first used."
     )

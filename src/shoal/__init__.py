@@ -61,11 +61,11 @@ _DEFINED_IN = {
 }
 _MODULES = {name: module for module, names in _DEFINED_IN.items() for name in names.split()}
 
-__all__ = ["__version__", "errors", "learn", "spark", "teach", *_MODULES]  # noqa: PLE0604
+__all__ = ["__version__", "errors", "learn", "spark", "studio", "teach", *_MODULES]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("errors", "learn", "spark", "teach"):
+    if name in ("errors", "learn", "spark", "studio", "teach"):
         return import_module(f"shoal.{name}")
     if name not in _MODULES:
         raise AttributeError(f"module 'shoal' has no attribute '{name}'")

@@ -33,6 +33,7 @@ from shoal.recipes.recipe import Recipe, read_knows, read_recipe
 from shoal.recipes.schema import find_released_quasi
 from shoal.recipes.settings import DRIVER_ROWS, Engine, Missing, Others, RowOrder, document_settings
 from shoal.support.addresses import is_address
+from shoal.support.notebooks import follow_progress
 from shoal.support.typed_frames import FrameT, PathLike
 from shoal.table import Column, ColumnType, ReadOptions, Table, read_table
 from shoal.table.addresses import deliver_to
@@ -246,7 +247,8 @@ def run(
         if strange := [name for name in tables if name not in recipe.events]:
             raise RecipeError(unknown("event table", strange[0], recipe.events))
         source = TableSources(source, tables)
-    release = carry_out(engine, source, on_progress)
+    with follow_progress(on_progress) as tell:
+        release = carry_out(engine, source, tell)
     return release if why is None else add_note(release, why)
 
 

@@ -26,6 +26,7 @@ from shoal.recipes.schema import find_released_quasi, read_input_schema, state_t
 from shoal.report import Report
 from shoal.support.addresses import is_address
 from shoal.support.files import whole_folder
+from shoal.support.notebooks import draw_grid, draw_note, draw_words
 from shoal.support.pickling import PartlyPickled
 from shoal.support.typed_frames import FrameT
 from shoal.table import Column, Origin, Table, check_writable, choose_layout, read_table, write_table
@@ -34,6 +35,7 @@ from shoal.verification.sets import KnownSets, verify_sets
 from shoal.verification.tables import ReleasedTable, verify_tables
 from shoal.verification.verifier import Verification, verify_table
 
+_FIRST = 5  # rows that a notebook shows
 NO_OWNERS = (
     "whose row each is did not come along with this release, which was pickled, copied or made on disk, so "
     "that people in another file could not be counted: copy the file that was written"
@@ -107,6 +109,12 @@ class Release(PartlyPickled, Generic[FrameT]):
     """The quasi-identifiers that are the same in all rows of every person, where pseudonyms link rows."""
     tables: Mapping[str, Release] = field(default_factory=dict, repr=False)
     """By name the release of each table, where there are event tables; the first is that of the people."""
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the report, and the first rows."""
+        tables = {"": self} if not self.tables else self.tables
+        rows = [_draw_first_rows(name, each.frame) for name, each in tables.items()]
+        return self.report._repr_html_() + draw_note("First rows", rows)
 
     @property
     def frames(self) -> dict[str, Any]:
@@ -248,3 +256,15 @@ class Release(PartlyPickled, Generic[FrameT]):
         kept = {each.name: getattr(self, each.name) for each in fields(self)}
         bare = self.table.strip_values(keep_metadata=self.recipe.keep_metadata)
         return kept | {"table": bare, "recoding": None, "columns": {}, "person": None, "group": None}
+
+
+def _draw_first_rows(name: str, frame: object) -> str:
+    """The first rows of a released frame of any kind; of one that is not in memory, its columns."""
+    if hasattr(frame, "sparkSession"):  # rows of a cluster would have to be computed
+        heads = list(map(str, frame.columns))  # type: ignore[attr-defined]
+        rows: list[tuple[object, ...]] = []
+    else:
+        head = read_table(frame, may_be_empty=True).frame.head(_FIRST)
+        heads, rows = head.columns, head.rows()
+    words = draw_words(name) if name else ""
+    return words + draw_grid(heads, rows)

@@ -53,9 +53,11 @@ from shoal.recipes.settings import (
 from shoal.support.addresses import check_address, is_address
 from shoal.support.files import as_utf8, read_small, whole_file
 from shoal.support.frozen import freeze_mapping
+from shoal.support.notebooks import draw_grid, draw_note, draw_text, fold
 from shoal.support.parameters import (
     build_entry,
     byte_count,
+    call_text,
     check_fields,
     describe_parameters,
     name_of,
@@ -416,6 +418,19 @@ class Recipe(RecipeSettings):
     def to_toml(self, folder: str | Path | None = None) -> str:
         """The recipe as TOML text; paths relative to ``folder``, or as they are."""
         return (_DRAWN_ANEW if self.uses_safepub else "") + tomli_w.dumps(self.to_dict(folder))
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the goal and the roles, and the recipe as a file has it."""
+        names = {role: getattr(self, role) for role in ROLES} | {"sets": tuple(self.sets)}
+        rows = [("goal", "; ".join(map(model_text, self.models)))]
+        rows += [(role, ", ".join(columns)) for role, columns in names.items() if columns]
+        rows += [(name, value) for name in ("person", "group") if (value := getattr(self, name)) is not None]
+        rows += [
+            ("algorithm", call_text(name_of(ALGORITHMS, self.algorithm), self.algorithm)),
+            ("loss", self.loss),
+        ]
+        parts = [draw_grid(("what", "chosen"), rows), fold("As a file", draw_text(self.to_toml()))]
+        return draw_note("Recipe", parts)
 
     def to_dict(self, folder: str | Path | None = None) -> dict[str, Any]:
         """The recipe as nested tables of plain values."""

@@ -18,6 +18,7 @@
     journal.py      Journal: every decision, to be undone, logged, and saved in a project
     projects.py     the project in the page; its file is that of `shoal.recipes.project`
     dossiers.py     the dossier in the step Release
+    opening.py      `shoal.studio(frame)`: a studio in a process of its own (handover.py), and what it returns
     page.py         Page: what a step gets; `page.workspace`, `page.mark_changed()`, `page.open_step("run")`
     pages.py        the rail of six steps around a step; registers the pages
     steps/          one file per step, each with `draw_step(page)`
@@ -39,3 +40,19 @@ markup; charts are `theme.draw_chart` of what `shoal.report.svg` drew. Links are
 takes ``/goal`` and puts the key before it. Imported by nothing but the command, since NiceGUI is an
 extra.
 """
+
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class _CallableModule(ModuleType):
+    """Lets ``shoal.studio(frame)`` be a call, although the package has the same name."""
+
+    def __call__(self, source: Any, **how: Any) -> Any:
+        from shoal.studio.opening import open_studio  # noqa: PLC0415  which needs all of Shoal
+
+        return open_studio(source, **how)
+
+
+sys.modules[__name__].__class__ = _CallableModule

@@ -42,12 +42,17 @@ def serve_studio(
     say: Callable[[str], object],
     at_exit: Callable[[Callable[[], object]], object],
     uploads: str,
+    hand_over: Callable[[Path], object] | None = None,
 ) -> None:
-    """Run the studio until the process ends; ``at_exit`` is told what to do then."""
+    """Run the studio until the process ends; ``at_exit`` is told what to do then.
+
+    With ``hand_over`` the last step offers to return a release: it is called with the folder of its run.
+    """
     # The page lists them all: a plugin whose name is taken is better told here than there.
     for table in (ALGORITHMS, MODELS, LOSSES, FORMATS):
         table.find_plugins()
     workspace = StudioWorkspace(byte_count("uploads", uploads))
+    workspace.hand_over = hand_over
     # Uploads that are still under way are written to temporary files, which are to go with the rest.
     tempfile.tempdir = str(workspace.folder)
 

@@ -158,6 +158,9 @@ class TableProposal(NamedTuple):
 class StudioWorkspace:
     """One user's work."""
 
+    hand_over: Callable[[Path], object] | None = None
+    """What takes the folder of a run whose release a program waits for; None if none does."""
+
     def __init__(self, limit: int = byte_count("uploads", LIMIT)) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="shoal-studio-"))
         self.uploads = Uploads(self.folder / "uploads", limit)

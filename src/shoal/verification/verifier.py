@@ -5,7 +5,7 @@ It shares no code with the search: not the codes, not the frequency table, not t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, repeat
 from math import isinf
@@ -40,6 +40,7 @@ from shoal.privacy.groups import GroupAnonymity
 from shoal.privacy.labels import build_cover_matrix
 from shoal.privacy.people import count_people, count_people_by_value, has_repeated_people, read_people
 from shoal.privacy.population import PopulationTable
+from shoal.support.notebooks import draw_grid, draw_note, draw_words
 from shoal.table import Column, ReadOptions, Table, read_table, to_strings
 from shoal.table.frames import use_safe_name
 from shoal.verification.findings import Finding, JudgedRelease, judge_release
@@ -99,6 +100,36 @@ class Verification:
         # Most releases are of one row each, of which nothing more is to be told.
         more = {name: plain.pop(name) for name in ("people", "notes")}
         return plain | {name: value for name, value in more.items() if value not in (None, ())}
+
+    def _repr_html_(self) -> str:
+        """In notebooks: what was asked, what was found, and what the release as a whole gives away."""
+        return draw_note(
+            "Every promise holds" if self.holds else "The goal does not hold", self._draw_parts()
+        )
+
+    def _draw_parts(self) -> Iterator[str]:
+        who = "rows" if self.people is None else f"rows of {self.people:,} people"
+        yield draw_words(
+            f"{self.rows:,} {who} in {self.classes:,} classes, the smallest of {self.smallest_class:,}."
+        )
+        yield draw_grid(
+            ("model", "asked", "found", "result"),
+            [
+                (
+                    each.name,
+                    ", ".join(f"{key} = {value}" for key, value in each.asked.items()),
+                    achieved_text(each.achieved),
+                    "holds" if each.holds else "does not hold",
+                )
+                for each in self.models
+            ],
+        )
+        if self.findings:
+            yield draw_grid(
+                ("finding", "severity", "what it is", "accepted"),
+                [(each.id, each.severity, each.message, each.accepted) for each in self.findings],
+            )
+        yield from (draw_words(note, "soft") for note in self.notes)
 
 
 def describe_shortfall(found: Verification, because: Iterable[str] = ()) -> str:

@@ -28,8 +28,9 @@ from shoal.engines.released_tables import read_released_tables
 from shoal.errors import InputError, RecipeError
 from shoal.privacy.people import read_people
 from shoal.recipes.recipe import Recipe
+from shoal.support.notebooks import draw_grid, draw_note, draw_words, follow_progress
 from shoal.support.progress import Progress, silent
-from shoal.support.rates import CONFIDENCE
+from shoal.support.rates import CONFIDENCE, Estimate
 from shoal.table import Column, ColumnType, Origin, ReadOptions, Table, read_table
 from shoal.verification.tables import EVENT_TABLE, join_events
 
@@ -69,6 +70,25 @@ class Attacks:
             "combinations": None if self.combinations is None else self.combinations.to_dict(),
             **({"known_rows": self._list_known_rows()} if self.after else {}),
         }
+
+    def _repr_html_(self) -> str:
+        """In notebooks: how often each attack succeeds, also on people who are not in the release."""
+        rows = [
+            (
+                each.name if each.column is None else f"{each.name}: {each.column}",
+                _format_estimate(each.rate.estimate()),
+                "" if each.control is None else f"{each.control.share:.1%}",
+                "" if each.risk is None else _format_estimate(each.risk),
+                each.verdict,
+            )
+            for each in self.outcomes
+        ]
+        parts = [draw_grid(("attack", "succeeds", "control", "risk", "which means"), rows, most=100)]
+        parts.append(draw_words(f"In brackets: {CONFIDENCE:.0%} confidence intervals.", "soft"))
+        if self.combinations is not None:
+            parts.append(draw_words(self.combinations.verdict))
+        others = f", {self.control:,} who are not in it" if self.control else ", no control group"
+        return draw_note(f"{self.people:,} people of the original were attacked{others}", parts)
 
     @property
     def family(self) -> int:
@@ -140,24 +160,24 @@ def attack(
         )
         names = (*quasi, *sensitive)
         known = known_columns(names, hierarchies, types, orders)
-        return attack_joined_tables(
-            groups, (quasi, sensitive), known, attacks, seed, on_progress or silent, person
-        )
+        with follow_progress(on_progress) as tell:
+            return attack_joined_tables(groups, (quasi, sensitive), known, attacks, seed, tell, person)
     people = read_table(original, options)
     # All columns of the original: people may be described by any of them.
     names = tuple(dict.fromkeys((*quasi, *sensitive, *people.names)))
-    return attack_tables(
-        read_table(release, options.for_releases()),
-        people,
-        None if control is None else read_table(control, options),
-        (tuple(quasi), tuple(sensitive)),
-        known_columns(names, hierarchies, types, orders),
-        attacks,
-        seed,
-        on_progress or silent,
-        columns,
-        person,
-    )
+    with follow_progress(on_progress) as tell:
+        return attack_tables(
+            read_table(release, options.for_releases()),
+            people,
+            None if control is None else read_table(control, options),
+            (tuple(quasi), tuple(sensitive)),
+            known_columns(names, hierarchies, types, orders),
+            attacks,
+            seed,
+            tell,
+            columns,
+            person,
+        )
 
 
 def attack_joined_tables(
@@ -291,3 +311,7 @@ def attack_tables(
 def _count_family(outcomes: Sequence[Outcome]) -> int:
     """How many outcomes have a risk."""
     return sum(outcome.control is not None and outcome.rate.attacks > 0 for outcome in outcomes)
+
+
+def _format_estimate(found: Estimate) -> str:
+    return f"{found.value:.1%} ({100 * found.low:.1f} to {100 * found.high:.1f})"

@@ -21,8 +21,9 @@ from shoal.kernels.compiled import working_time
 from shoal.privacy import DistinctL, KAnonymity, Model, read_models
 from shoal.recipes.recipe import Recipe
 from shoal.report import Report
-from shoal.report.pictures import Picture, write_page
+from shoal.report.pictures import Picture, format_cell, write_page
 from shoal.support.files import whole_file
+from shoal.support.notebooks import draw_grid, draw_note, draw_words, follow_progress
 from shoal.support.progress import Progress, silent
 from shoal.support.sweep import find_pareto_front, run_in_parallel
 from shoal.table import ColumnType, ReadOptions, Table, read_table
@@ -145,6 +146,27 @@ class Comparison:
             "interrupted": self.interrupted,
         }
 
+    def _repr_html_(self) -> str:
+        """In notebooks: the settings, those that no other one beats marked, and the pictures."""
+        front = set(self.front.select("algorithm", "k", "l").iter_rows())
+        rows = [
+            (
+                each["algorithm"],
+                each["k"],
+                each["l"],
+                *(format_cell(each[name]) for name in ("loss", "classes", "max_risk", "suppressed")),
+                "*" if (each["algorithm"], each["k"], each["l"]) in front else each["reason"],
+            )
+            for each in self.results.iter_rows(named=True)
+        ]
+        heads = ("algorithm", "k", "l", self.base.loss, "classes", "greatest risk", "suppressed", "")
+        parts = [draw_grid(heads, rows, most=100)]
+        parts.append(
+            draw_words("*: no other setting has both less risk (or a higher l) and less loss", "soft")
+        )
+        parts += [self.plot()._repr_html_()] if self.done.height else []
+        return draw_note(f"{self.done.height} of {len(self.settings)} settings meet their goal", parts)
+
     def plot(self) -> Picture:
         """Loss against k and against risk, with the front."""
         return draw_comparison(self.done, self.front, self.base.loss)
@@ -263,5 +285,6 @@ def compare(
         person=person,
     )
     found = Comparison(base, combine_settings(algorithms, tuple(map(int, np.atleast_1d(k))), l))
-    found.run(table, jobs, on_progress or silent)
+    with follow_progress(on_progress) as tell:
+        found.run(table, jobs, tell)
     return found

@@ -50,6 +50,7 @@ from shoal.privacy.population_uniques import (
     check_fraction,
     estimate_population_uniques,
 )
+from shoal.support.notebooks import draw_grid, draw_note, draw_words, follow_progress
 from shoal.support.pickling import PartlyPickled
 from shoal.support.progress import Progress, silent
 from shoal.table import Column, ColumnType, ReadOptions, Table, read_table, write_table
@@ -122,6 +123,42 @@ class Risk(PartlyPickled):
     def uniqueness(self) -> float:
         """Share of rows that stand alone, of those that have some value."""
         return self.unique_rows / (self.rows - self.suppressed_rows)
+
+    def _repr_html_(self) -> str:
+        """In notebooks: how many rows are found, by whom, by which columns, and which demands are met."""
+        return draw_note(f"{self.unique_rows:,} of {self.rows:,} rows stand alone", self._draw_parts())
+
+    def _draw_parts(self) -> Iterator[str]:
+        unit = "rows" if self.people is None else "people"
+        yield draw_words(
+            f"By {', '.join(self.quasi)}: {self.classes:,} classes, the smallest of {self.smallest_class:,} "
+            f"{unit}."
+        )
+        known = {"prosecutor": self.prosecutor}
+        if self.journalist is not None:
+            known["journalist"] = self.journalist
+        limits = [f"above {limit:g}" for limit, _ in self.prosecutor.above]
+        yield draw_grid(
+            ("attacker", "worst row", "average", *limits),
+            [
+                (name, *map(_format_share, (each.maximum, each.average, *(share for _, share in each.above))))
+                for name, each in known.items()
+            ],
+        )
+        yield draw_words(f"Marketer: {_format_share(self.marketer)} of all guesses are right.")
+        yield draw_grid(
+            ("column", "values", "rows that it singles out"),
+            [
+                (", ".join(each.columns), f"{each.classes:,}", _format_share(each.uniqueness))
+                for each in self.sets.columns
+            ],
+            most=12,
+        )
+        yield draw_grid(
+            ("demand", "met", "found"),
+            [(each.name, "met" if each.holds else "not met", each.found) for each in self.presets],
+        )
+        yield from (draw_words(each, "soft") for each in self.warnings)
 
     def write(self, path: str | Path) -> None:
         """Write the table with the risk of every row beside it, for its owner alone."""
@@ -274,10 +311,12 @@ def risk(
     )
     if events:
         tables = read_released_tables(source, name_events(events), options)
-        return analyze_tables(tables, question, options, on_progress or silent)
+        with follow_progress(on_progress) as tell:
+            return analyze_tables(tables, question, options, tell)
     # What is not counted may hold anything.
     table = read_table(source, options, left_out=lambda every: [name for name in every if name not in names])
-    return analyze_risk(table, question, options, on_progress or silent)
+    with follow_progress(on_progress) as tell:
+        return analyze_risk(table, question, options, tell)
 
 
 def analyze_tables(
@@ -618,3 +657,7 @@ def _append_risks(table: Table, records: pl.DataFrame) -> pl.DataFrame:
     if taken := [name for name in records.columns if name in table.names]:
         raise InputError(f"{table.origin} has columns called {quote(taken)} already: rename them first")
     return pl.DataFrame([*table.frame.get_columns(), *records.get_columns()])
+
+
+def _format_share(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.01 else f"{100 * share:.1f} %"

@@ -29,6 +29,7 @@ from shoal.recipes.recipe import Recipe
 from shoal.recipes.settings import ROLES
 from shoal.support.filenames import file_names
 from shoal.support.files import whole_file
+from shoal.support.notebooks import draw_grid, draw_note, draw_text, draw_words, fold, follow_progress
 from shoal.support.progress import Progress, silent
 from shoal.table import ReadOptions, Table, read_table, to_strings
 from shoal.table.decimals import has_decimal_commas
@@ -122,6 +123,18 @@ class Suggestion:
         preface = map(_on_one_line, _write_preface(self))
         return "\n".join([*preface, *_add_reasons(self, recipe.to_toml(folder)), ""])
 
+    def _repr_html_(self) -> str:
+        """In notebooks: the roles with their reasons, and the recipe."""
+        rows = [
+            (each.name, each.type, f"{each.values:,}", each.role if each.sure else f"{each.role}?", each.why)
+            for each in self.columns
+        ]
+        parts = [draw_grid(("column", "type", "values", "role", "why"), rows, most=100)]
+        parts += [draw_words(note, "soft") for note in self.notes]
+        if self.recipe is not None:
+            parts.append(fold("The recipe", draw_text(self.to_toml())))
+        return draw_note(f"{self.rows:,} rows, {len(self.columns)} columns", parts)
+
     def write(self, path: str | Path) -> None:
         """Write the recipe with its comments to a file."""
         text = self.to_toml(Path(path).parent)
@@ -167,7 +180,8 @@ def suggest(
     the people in a table, no table can tell.
     """
     table = read_table(source, options or ReadOptions(), left_out=leave_everything_out)
-    return suggest_for_table(table, options or ReadOptions(), on_progress or silent)
+    with follow_progress(on_progress) as tell:
+        return suggest_for_table(table, options or ReadOptions(), tell)
 
 
 def suggest_for_table(table: Table, options: ReadOptions, on_progress: Progress = silent) -> Suggestion:

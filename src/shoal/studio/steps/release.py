@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -57,6 +58,8 @@ def draw_step(page: Page) -> None:
     if run.verified:
         with theme.card("What the release as a whole gives away", _WHOLE):
             show_findings(page, run)
+        if workspace.hand_over is not None and run.is_checked:
+            _draw_return(workspace.hand_over, run)
         _draw_files(run)
         if not run.recipe.events and run.is_checked and (run.folder / REPORT).is_file():
             draw_dossier_card(page, run)
@@ -156,6 +159,20 @@ def _draw_files(run: Run) -> None:
                 theme.text(
                     "Download", "link-button", "a", href=link, download=name, aria_label=f"Download {name}"
                 )
+
+
+def _draw_return(hand_over: Callable[[Path], object], run: Run) -> None:
+    """Give the release to the program that opened the studio."""
+    with theme.card("Back to Python", "A program opened this studio and waits for a release.", id="return"):
+        if run.released_only:
+            theme.note("safepub draws another sample in every run: download the file instead.")
+            return
+
+        def return_release() -> None:
+            hand_over(run.folder)
+            ui.notify("Returned. This page can be closed.", type="positive", timeout=0)
+
+        theme.button("Return this release", return_release, icon="keyboard_return")
 
 
 def _describe_file(run: Run, path: Path) -> str:
