@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -51,6 +51,9 @@ from shoal.table.readers import list_sheets
 from shoal.table.samples import write_sample
 from shoal.table.sets import split_sets
 from shoal.verification.verifier import count_classes
+
+if TYPE_CHECKING:
+    from shoal.studio.tradeoff import Tradeoff
 
 T = TypeVar("T")
 
@@ -160,6 +163,10 @@ class StudioWorkspace:
 
     hand_over: Callable[[Path], object] | None = None
     """What takes the folder of a run whose release a program waits for; None if none does."""
+    tradeoff: Tradeoff | None = None
+    """The curve of what the goal costs that was drawn last."""
+    curves = 0
+    """How many were begun."""
 
     def __init__(self, limit: int = byte_count("uploads", LIMIT)) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="shoal-studio-"))
@@ -287,6 +294,7 @@ class StudioWorkspace:
 
     def _reset_table(self, source: SourceTable | None) -> None:
         """Begin with a table or without one; runs of the table before are given up."""
+        self.stop_curve()
         self.opened += 1  # runs get new folders
         self._started = 0
         runs, self.runs = self.runs, []
@@ -589,6 +597,7 @@ class StudioWorkspace:
         """
         recipe, source = self.build_recipe(goal), self.source
         assert source is not None
+        self.stop_curve()  # which would compete with the run
         if (same := self._find_equal_run(recipe)) is not None:
             self.shown = same.number
             return same
@@ -596,13 +605,13 @@ class StudioWorkspace:
         number = self._started
         folder = self.folder / "runs" / f"{self.opened}-{number}"
         run = Run(number, recipe, folder, after=self.runs[-1] if self.runs else None)
-        run.start(self._list_tables(recipe))
+        run.start(self.list_tables(recipe))
         self.runs.append(run)
         self.further.of_runs[number] = dict(self.events)
         self.shown = None  # the last one, once it is done
         return run
 
-    def _list_tables(self, recipe: Recipe) -> dict[str, Path]:
+    def list_tables(self, recipe: Recipe) -> dict[str, Path]:
         """The files that a recipe names."""
         assert self.source is not None
         key = {KEY: self.keys.make_key()} if recipe.pseudonym else {}
@@ -613,7 +622,7 @@ class StudioWorkspace:
         """A run with the same settings and files that is not over, or done; None if there is none."""
         if recipe.uses_safepub:  # which draws another sample in every run
             return None
-        tables = self._list_tables(recipe)
+        tables = self.list_tables(recipe)
         going = (run for run in self.runs if run.state in ("waiting", "running", "done"))
         return next((run for run in going if run.recipe == recipe and run.tables == tables), None)
 
@@ -738,6 +747,12 @@ class StudioWorkspace:
         others = {name: why for name, why in self.goal.accept.items() if name != finding}
         self.goal = replace(self.goal, accept=others | ({finding: reason} if reason else {}))
 
+    def stop_curve(self) -> None:
+        """Count no further losses of the curve that was drawn last."""
+        if self.tradeoff is not None:
+            self.tradeoff.cancel()
+            self.tradeoff = None
+
     def find_run(self, number: int | None = None) -> Run | None:
         """A run by its number; that which is shown, or else the last that is done."""
         number = self.shown if number is None else number
@@ -756,6 +771,7 @@ class StudioWorkspace:
 
     def close(self) -> None:
         """End all runs and remove all files."""
+        self.stop_curve()
         for run in self.runs:
             run.cancel()  # all of them first, so that they end at the same time
         for run in self.runs:

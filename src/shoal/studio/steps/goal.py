@@ -15,6 +15,7 @@ from shoal.privacy import MODELS
 from shoal.report import svg
 from shoal.studio import theme
 from shoal.studio.goal_settings import describe_component, draw_form, draw_settings, list_form_fields
+from shoal.studio.goal_tradeoff import draw_tradeoff, set_parameter
 from shoal.studio.page import Page
 from shoal.studio.people import PEOPLE, draw_people, has_people
 from shoal.studio.presets import PRESETS, GoalPreset, apply_preset
@@ -24,7 +25,6 @@ from shoal.studio.steps.describe import count_now
 from shoal.studio.teaching import draw_lessons
 from shoal.studio.uploader import draw_uploader
 
-_SHORT = ("k", "distinct-l", "t")  # models that have a sentence of their own
 _SIZES = (2, 3, 5, 11, 20, 50)
 
 
@@ -41,6 +41,7 @@ def draw_step(page: Page) -> None:
         about = f"Without any protection, by the columns{whose} that you marked."
         with theme.card("What the table has now", about):
             has_now()
+    redraw_curve = draw_tradeoff(page)
     if has_people(page):
         draw_people(page)
     _draw_advanced(page)
@@ -52,10 +53,12 @@ def draw_step(page: Page) -> None:
     def redraw_counts() -> None:
         presets.refresh()
         has_now.refresh()
+        redraw_curve()
         verdict.refresh()
 
     def redraw_verdict() -> None:
         presets.refresh()
+        redraw_curve()
         verdict.refresh()
 
     page.on_counted, page.on_change = redraw_counts, redraw_verdict
@@ -164,21 +167,11 @@ def _make_number_input(page: Page, model: str, parameter: str) -> ui.number:
 
     def set_number(event: events.ValueChangeEventArguments[float | None]) -> None:
         number = event.value if model == "t" or event.value is None else int(event.value)
-        _store_goal(page, _set_parameter(page.workspace.goal, model, parameter, number))
+        _store_goal(page, set_parameter(page.workspace.goal, model, parameter, number))
 
     return ui.number(value=value, min=low, step=jump, placeholder="not asked", on_change=set_number).props(
         "outlined dense debounce=250"
     )
-
-
-def _set_parameter(goal: GoalSettings, model: str, parameter: str, value: float | None) -> GoalSettings:
-    """The goal with a model's parameter set, or without the model."""
-    others = [each for each in goal.models if each.name != model]
-    made = [] if value is None else [ComponentSettings(model, {parameter: value})]
-    # In the order of the sentences, whichever was typed first: the same goal, the same recipe.
-    place = {name: at for at, name in enumerate(_SHORT)}
-    models = sorted([*others, *made], key=lambda each: place.get(each.name, len(place)))
-    return replace(goal, models=tuple(models), preset="")  # no longer the preset as it was
 
 
 def _make_suppress_input(page: Page) -> ui.number:
