@@ -1,4 +1,7 @@
-"""The studio with 3 million rows: CPU and memory of its server until the preview is there, and to scroll."""
+"""The studio: what the curve of a goal costs and how right it is; and 3 million rows in the browser.
+
+The second part measures CPU and memory of the server until the preview is there, and to scroll.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,23 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-from measure import Figures
+from measure import ADULT, ADULT_QUASI, Figures, cpu, need
+from shoal import KAnonymity
+from shoal.assessment.tradeoffs import (
+    estimate_losses,
+    join_curves,
+    list_sizes,
+    measure_losses,
+    sort_by_use,
+)
+from shoal.recipes.recipe import Recipe
+from shoal.table import read_table
 from shoal.table.samples import write_sample
 
 ROWS = 3_000_000
 LIMIT = 10.0  # CPU seconds to the preview
 SCREENS = 40
+CURVE = 1.0  # CPU seconds until the first curve is there
 TESTS = Path(__file__).parents[1] / "tests"
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -40,7 +54,38 @@ def memory(process: int, which: str) -> float:
     return next(int(line.split()[1]) * 1024 / 1e9 for line in lines if line.startswith(which))
 
 
+def measure_curve() -> None:
+    """The first curve: its CPU as a multiple of a group-by over the same columns, and its error."""
+    table = read_table(need(ADULT))
+    recipe = Recipe(quasi=ADULT_QUASI, models=(KAnonymity(2),), others="drop")
+    sizes = list_sizes(table.rows)
+    figures = Figures(f"the curve of a goal, Adult, {table.rows:,} rows, {len(sizes)} sizes of groups")
+    group = cpu(lambda: table.frame.group_by(ADULT_QUASI).len())
+    first = cpu(lambda: estimate_losses(recipe, table, sizes), times=5)
+    figures.add("CPU of the first curve", first, "s", CURVE)
+    figures.add("CPU of the first curve, over a group-by", first / group, "times")
+    rough = estimate_losses(recipe, table, sizes)
+    exact = {k: loss for k, loss in measure_losses(recipe, table, sizes) if loss is not None}
+    figures.add("largest error, all estimated", _find_error(rough, exact, {}), "of the loss")
+    for known in (1, 3, 5):
+        order = sort_by_use(sizes, 5)[:known]
+        error = _find_error(rough, exact, {k: exact[k] for k in order})
+        figures.add(f"largest error of the others, {known} exact", error, "of the loss")
+    sample = estimate_losses(recipe, table, sizes, rows=table.rows // 3)
+    figures.add(
+        "largest error, a third of the rows sampled", _find_error(sample, rough, {}), "of the rough loss"
+    )
+    figures.close()
+
+
+def _find_error(rough: dict[int, float], exact: dict[int, float], known: dict[int, float]) -> float:
+    """How far an estimate is from the exact loss, at most, as a share of it."""
+    points = join_curves(rough, dict(known))
+    return max(abs(each.loss / exact[each.k] - 1) for each in points if not each.exact)
+
+
 def main() -> None:
+    measure_curve()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         driver = load("chromium", TESTS / "conftest.py").chromium(folder / "profile")
@@ -57,7 +102,7 @@ def main() -> None:
 def measured(folder: Path, driver: Any, suffix: str) -> None:
     table = folder / f"people.{suffix}"
     write_sample("hospital", table, ROWS)
-    studio = load("hand", TESTS / "studio" / "conftest.py")
+    studio = load("hand", TESTS / "browser" / "studio" / "conftest.py")
     server = studio.Server(str(table), folder=folder)
     try:
         figures = Figures(

@@ -42,6 +42,8 @@ from shoal.learn.sklearn_io import (
     take_rows,
 )
 from shoal.report.pictures import Picture
+from shoal.support.notebooks import follow_progress
+from shoal.support.progress import Progress
 from shoal.table import ColumnType, Table
 
 Ints = NDArray[np.int64]
@@ -152,7 +154,12 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         self.retrain = retrain
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike | None = None) -> Minimizer:  # noqa: N803
+    def fit(
+        self,
+        X: Any,  # noqa: N803
+        y: ArrayLike | None = None,
+        on_progress: Progress | None = None,
+    ) -> Minimizer:
         """Find the generalisation; ``y`` is needed for ``retrain`` only."""
         self._check_parameters(y)
         self.random_state_ = choose_seed(self.random_state)
@@ -174,7 +181,8 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         best = finest = _Candidate.from_state([GeneralizedColumn.from_column(column) for column in columns])
         # Without rows to test a result on there is no use in a search for one.
         if plan.rows and columns:
-            best = self._find_generalization(search, stop, columns, plan.aim)
+            with follow_progress(on_progress) as tell:
+                best = self._find_generalization(search, stop, columns, plan.aim, tell)
         self.guarantee_ = self._test_once(guard, best, plan)
         if self.confidence is not None and not self.guarantee_.claimed:
             best = finest  # what was not shown is not done
@@ -210,7 +218,12 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         return np.array([named.get(first.get(name, name), 1.0) for name in names], np.float64)
 
     def _find_generalization(
-        self, search: _GivenRows, stop: _GivenRows, columns: Sequence[EncodedColumn], aim: float
+        self,
+        search: _GivenRows,
+        stop: _GivenRows,
+        columns: Sequence[EncodedColumn],
+        aim: float,
+        tell: Progress,
     ) -> _Candidate:
         """Of what was found, the coarsest that keeps the aim on rows which placed no cell."""
         stop_aim = aim
@@ -223,7 +236,7 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
 
         found = []
         if self.cells != "boxes":
-            path = _MinimizationSearch(self, search, columns).find_path(self.target_score, aim)
+            path = _MinimizationSearch(self, search, columns).find_path(self.target_score, aim, tell)
             # The first state changes nothing and always holds, so there is an answer.
             found.append(next(filter(keeps_aim, map(_Candidate.from_state, reversed(path)))))
         if self.cells != "columns":
@@ -462,7 +475,7 @@ class _MinimizationSearch:
         self.uses_probabilities = not self.numeric and self._has_matching_probabilities(judged)
         self.predicted, self.sure = self._ask_model(judged)
 
-    def find_path(self, target: float, aim: float) -> list[list[GeneralizedColumn]]:
+    def find_path(self, target: float, aim: float, tell: Progress) -> list[list[GeneralizedColumn]]:
         """All states on the way to the coarsest one whose score holds, from one that changes nothing."""
         state = [GeneralizedColumn.from_column(column) for column in self.columns]
         path, lost = [state], 0.0

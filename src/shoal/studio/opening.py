@@ -66,7 +66,7 @@ def _write_source(source: object, folder: Path) -> Path:
     if isinstance(source, str | Path):
         return Path(source).absolute()
     path = folder / "table.parquet"
-    write_table(read_table(source), path, private=True)
+    write_table(read_table(source).frame, path, private=True)
     return path
 
 

@@ -22,7 +22,11 @@ def test_a_release_returns_to_python(browser, tmp_path, monkeypatch):
     addresses, made = [], []
 
     def open_it():
-        made.append(shoal.studio(PEOPLE, browser=False, on_address=addresses.append))
+        try:
+            made.append(shoal.studio(PEOPLE, browser=False, on_address=addresses.append))
+        except BaseException as error:
+            addresses.append(f"no address: {error}")
+            raise
 
     work = threading.Thread(target=open_it)
     work.start()

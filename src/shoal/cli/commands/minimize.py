@@ -129,8 +129,7 @@ def minimize(
             hierarchies=a.trees_of(table, hierarchies),
             random_state=seed,
         )
-        on_progress("minimising", 0.0)
-        minimizer.fit(frame[rest])
+        minimizer.fit(frame[rest], None, on_progress)
     minimised = minimizer.transform(frame)
     if output:
         shown = pl.DataFrame([*minimised, table.frame[target]])
