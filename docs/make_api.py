@@ -20,7 +20,7 @@ import shoal.teach
 from shoal.algorithms import ALGORITHMS
 from shoal.privacy import MODELS
 from shoal.recipes.settings import RecipeSettings, list_settings
-from shoal.studio.opening import open_studio
+from shoal.studio.opening import studio
 
 PAGE = Path(__file__).with_name("api.md")
 
@@ -51,7 +51,7 @@ def groups() -> dict[str, dict[str, Any]]:
         name: getattr(shoal, name)
         for name in shoal.__all__
         if name not in ("errors", "learn", "spark", "studio", "teach", "__version__")
-    } | {"studio": open_studio}
+    } | {"studio": studio}
     kinds = {
         "Functions": inspect.isfunction,
         "Algorithms": lambda thing: thing in ALGORITHMS.values(),

@@ -85,7 +85,7 @@ def update_stub(_: str) -> str:
     lines = [f"from shoal.{module} import {name} as {name}" for name, module in ordered]
     packages = [f"from shoal import {name} as {name}" for name in ("errors", "learn", "spark", "teach")]
     # The package can be called, of which type checkers know nothing.
-    called = "from shoal.studio.opening import open_studio as studio"
+    called = "from shoal.studio.opening import studio as studio"
     lines.insert(next(at for at, line in enumerate(lines) if ".table." in line), called)
     start = (
         "The public names of Shoal and where they are defined; ``__init__.py`` loads them when first used."

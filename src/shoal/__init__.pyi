@@ -64,7 +64,7 @@ from shoal.recipes.roles import Sensitive as Sensitive
 from shoal.recipes.saved_recoding import SavedRecoding as SavedRecoding
 from shoal.report import Report as Report
 from shoal.report.dossier import Dossier as Dossier
-from shoal.studio.opening import open_studio as studio
+from shoal.studio.opening import studio as studio
 from shoal.table.hierarchies import Hierarchy as Hierarchy
 from shoal.table.samples import sample as sample
 from shoal.verification.verifier import Verification as Verification

@@ -21,7 +21,7 @@ import shoal.extend.models
 import shoal.learn
 import shoal.spark
 import shoal.teach
-from shoal.studio.opening import open_studio
+from shoal.studio.opening import studio
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 from make_api import annotation, signature
@@ -49,7 +49,7 @@ def described(room: str, module: Any) -> Iterator[str]:
     """A room: each public name and, of a class, what it offers."""
     yield f"# {room}"
     for name in sorted(public(module)):
-        thing = open_studio if name == "studio" else getattr(module, name)
+        thing = studio if name == "studio" else getattr(module, name)
         if inspect.isclass(thing):
             yield from members(name, thing)
         else:

@@ -50,9 +50,9 @@ class _CallableModule(ModuleType):
     """Lets ``shoal.studio(frame)`` be a call, although the package has the same name."""
 
     def __call__(self, source: Any, **how: Any) -> Any:
-        from shoal.studio.opening import open_studio  # noqa: PLC0415  which needs all of Shoal
+        from shoal.studio.opening import studio  # noqa: PLC0415  which needs all of Shoal
 
-        return open_studio(source, **how)
+        return studio(source, **how)
 
 
 sys.modules[__name__].__class__ = _CallableModule

@@ -20,7 +20,7 @@ from shoal.table.formats import import_optional
 _ENDED = "the studio ended before a release was returned: in its last step, press 'Return this release'"
 
 
-def open_studio(
+def studio(
     source: FrameT, *, browser: bool = True, on_address: Callable[[str], object] = print
 ) -> Release[FrameT]:
     """Open the studio on a table, wait, and return the release that is chosen in its last step.
