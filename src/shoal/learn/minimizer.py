@@ -482,6 +482,9 @@ class _MinimizationSearch:
         # Of many steps the luckiest are taken, so that other rows agree somewhat less than the score says.
         aim = max(aim, target + _MARGIN * (1 - target))
         while steps := self._list_steps(state):
+            # How much detail is gone: the search ends at the latest when all of it is.
+            share = sum(column.compute_ncp() for column in state) / len(state)
+            tell(f"minimising, {len(path) - 1} steps taken", share)
             scores, losses = self._score_steps(state, steps)
             saved = np.array(
                 [self.costs[s.at] * (s.after.compute_ncp() - state[s.at].compute_ncp()) for s in steps]

@@ -553,3 +553,15 @@ def test_boxes_take_one_hot_columns_several_outputs_and_numbers():
     minimizer = Minimizer(number, 0.9, cells="boxes").fit(frame[:700])
     assert minimizer.guarantee_.claimed
     assert minimizer.agreement(frame[700:]) >= 0.9
+
+
+def test_a_search_tells_how_far_it_is():
+    told = []
+    Minimizer(TREE, 0.9, random_state=0, cells="columns").fit(
+        IRIS, None, lambda doing, done: told.append((doing, done))
+    )
+    assert told[0] == ("minimising, 0 steps taken", 0.0)
+    shares = [done for _, done in told]
+    assert len(told) > 1
+    assert shares == sorted(shares)
+    assert shares[-1] <= 1
