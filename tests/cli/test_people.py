@@ -227,17 +227,19 @@ def test_somebody_with_half_of_all_rows(shoal, write):
     assert lost[1] < lost[0]
 
 
-def test_a_column_that_changes_for_few_people_is_named_with_how_many(shoal, write):
+@pytest.mark.parametrize("linked", [["--pseudonym", "--key-file", "key"], []])
+def test_a_column_that_changes_for_few_people_is_named_with_how_many(shoal, write, linked):
     rows = [(f"p{who}", "AB"[who % 2], 20 + who % 7 + visit) for who in range(30) for visit in range(2)]
     rows[1] = ("p0", "B", 21)
     table = write("t.csv", "who,ward,age\n" + "".join(f"{w},{a},{n}\n" for w, a, n in rows))
-    asked = ["-q", "ward,age", "--person", "who", "--pseudonym", "--key-file", "key", "-k", 3, "--json"]
+    asked = ["-q", "ward,age", "--person", "who", *linked, "-k", 3, "--json"]
     report = json.loads(shoal.succeeds("anonymize", table, *asked))
     told = "'ward' is the same in all rows of a person, but not for 1 of the 30 people who have several"
     assert any(told in each for each in report["warnings"])
-    assert any(
-        "static columns, the same in all rows of every person: none" in each for each in report["notes"]
-    )
+    assert (
+        "static columns, the same in all rows of every person: none; others, and for how many of the 30 "
+        "people with several rows they change: ward (1), age (30)"
+    ) in report["notes"]
 
 
 def test_a_table_without_any_id_has_a_person_in_every_row(shoal, write):

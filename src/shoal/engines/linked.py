@@ -14,15 +14,13 @@ from shoal.codespace.encoding import encode_column
 from shoal.engines.people import describe_largest
 from shoal.engines.prepare import PreparedTable
 from shoal.errors import InternalError
-from shoal.privacy.people import count_varying_people, number_people
+from shoal.privacy.people import number_people
 from shoal.privacy.pseudonyms import is_readable_by_others, make_pseudonyms, read_key
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.release_rows import Rows
 from shoal.table import Column, Table
 from shoal.verification.linked import LinkedRows, verify_linked
 from shoal.verification.verifier import Verification
-
-_FEW = 0.1  # share of the people who have several rows, up to which values that change look like mistakes
 
 
 def prepare_links(recipe: Recipe, table: Table, subject: PreparedTable) -> PreparedTable:
@@ -31,10 +29,10 @@ def prepare_links(recipe: Recipe, table: Table, subject: PreparedTable) -> Prepa
     told = [*warn_of_key(recipe)]
     linked = None
     if subject.person is not None:
-        varying = count_varying_people(subject.problem.rows.quasi, subject.person)
-        told += _warn_of_varying_columns(recipe, varying, subject.person)
+        assert subject.varying is not None
+        static = tuple(map(recipe.quasi.index, subject.varying.static))
         order = None if recipe.align is None else rank_values(recipe, table, recipe.align, subject.rows)
-        linked = LinkedGoal(recipe.known_rows, tuple(np.flatnonzero(varying == 0).tolist()), order)
+        linked = LinkedGoal(recipe.known_rows, static, order)
     warnings = (*subject.warnings, *told)
     return replace(subject, pseudonym=pseudonym, linked=linked, warnings=warnings)
 
@@ -43,17 +41,6 @@ def warn_of_key(recipe: Recipe) -> Iterator[str]:
     """Warn of a key file that is no secret."""
     if is_readable_by_others(recipe.key_file):
         yield f"others than you can read the key file {recipe.key_file}: take that right from them"
-
-
-def _warn_of_varying_columns(recipe: Recipe, varying: Rows, person: Rows) -> Iterator[str]:
-    """Name columns that are the same in all rows of nearly everybody, and for how many they are not."""
-    several = int(np.count_nonzero(np.bincount(person) > 1))
-    for name, people in zip(recipe.quasi, varying.tolist(), strict=True):
-        if 0 < people <= _FEW * several:
-            yield (
-                f"'{name}' is the same in all rows of a person, but not for {people:,} of the {several:,} "
-                "people who have several: it is taken for a column that changes, unless you mend them"
-            )
 
 
 def rank_values(recipe: Recipe, table: Table, name: str, rows: Rows | None) -> Rows:
@@ -67,18 +54,13 @@ def rank_values(recipe: Recipe, table: Table, name: str, rows: Rows | None) -> R
 
 def describe_links(recipe: Recipe, subject: PreparedTable, rows: Rows) -> Iterator[str]:
     """What was done because the rows of a person stay together; ``rows`` are the rows of each."""
-    assert subject.person is not None
-    static = subject.static
-    events = [name for name in recipe.quasi if name not in static]
     yield (
         f"the {rows.sum():,} released rows are of {rows.size:,} people by '{recipe.person}', of whom one has "
         f"{rows.max():,}"
     )
     yield from describe_largest(recipe, int(rows.sum()), int(rows.max()))
-    yield (
-        f"static columns, the same in all rows of every person: {', '.join(static) or 'none'}; others: "
-        f"{', '.join(events) or 'none'}"
-    )
+    assert subject.varying is not None
+    yield subject.varying.describe()
     known = {"1": "any one of a person's rows", "all": "all rows of a person"}
     told = known.get(recipe.knows, f"any {recipe.knows} rows of a person")
     yield (f"somebody who knows the static columns and {told} finds as many people as the goal says")

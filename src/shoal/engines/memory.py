@@ -33,6 +33,7 @@ from shoal.engines.linked import (
 from shoal.engines.people import describe_missing_ids, describe_people
 from shoal.engines.prepare import PreparedTable, encode_roles, prepare_rows, read_known_columns
 from shoal.engines.release import Release
+from shoal.engines.static_columns import VaryingColumns
 from shoal.engines.verify_frame import verify_frame
 from shoal.errors import InputError, RecipeError, quote
 from shoal.privacy import align_population, for_columns, read_population
@@ -161,8 +162,13 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         person, group, told = _number_owners(recipe, table, rows, several=several)
         subject = prepare_rows(recipe, names, known, codes, codes.as_rows(), person, group)
         everybody = None if person is None else np.unique(person).size
+        varying = None
+        if person is not None and recipe.quasi:
+            varying = VaryingColumns.from_codes(recipe.quasi, subject.problem.rows.quasi, person)
+            told = (*told, *varying.warn())
         told = (*subject.warnings, *told)
         subject = replace(subject, rows=rows, people=people, everybody=everybody, warnings=told)
+        subject = replace(subject, varying=varying)
         return prepare_links(recipe, table, subject) if recipe.pseudonym else subject
 
     def search(self, subject: PreparedTable, on_progress: Progress = silent) -> Proposal:
@@ -334,7 +340,8 @@ def _describe_people(recipe: Recipe, subject: PreparedTable, person: Rows | None
     rows = np.bincount(person)
     if recipe.pseudonym:
         return tuple(describe_links(recipe, subject, rows[rows > 0]))
-    return describe_people(recipe, person.size, int(np.count_nonzero(rows)), int(rows.max()))
+    told = describe_people(recipe, person.size, int(np.count_nonzero(rows)), int(rows.max()))
+    return told if subject.varying is None else (*told, subject.varying.describe())
 
 
 def find_complete_rows(

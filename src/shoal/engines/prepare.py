@@ -16,6 +16,7 @@ from shoal.algorithms.linked.goal import LinkedGoal, SetProblem
 from shoal.codespace.encoding import EncodedColumn, build_dictionary, encode_column
 from shoal.codespace.frequency import CodedRows, FrequencyTable
 from shoal.engines.checks import check_loss, check_reach
+from shoal.engines.static_columns import VaryingColumns
 from shoal.errors import quote
 from shoal.privacy import ValueScale, for_columns, number_distinct_values, population_of
 from shoal.privacy.groups import GroupAnonymity
@@ -47,6 +48,8 @@ class PreparedTable:
     """The group of each row's person, where groups are counted."""
     everybody: int | None = None
     """How many people the rows that take part are of, where people are counted."""
+    varying: VaryingColumns | None = None
+    """Which quasi-identifiers change between the rows of a person, where people are counted in memory."""
     pseudonym: pl.Series | None = None
     """The pseudonym of each row of the table, if it is to be released."""
     linked: LinkedGoal | None = None

@@ -62,7 +62,8 @@ def count_varying_people(
     """
     first = np.zeros(int(person.max(initial=-1)) + 1, np.int64)
     first[person[::-1]] = np.arange(person.size)[::-1]
-    varying = [np.unique(person[column != column[first[person]]]).size for column in columns]
+    before = first[person]
+    varying = [np.count_nonzero(np.bincount(person[column != column[before]])) for column in columns]
     return np.array(varying, np.int64)
 
 

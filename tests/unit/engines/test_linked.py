@@ -47,7 +47,10 @@ def test_the_report_counts_people(tmp_path):
     report = anonymize(table, knows="all", suppress=0.1, **ASKED).report
     plain = report.to_dict()
     assert (plain["people"], plain["people_left_out"], plain["suppressed_rows"]) == (31, 0, 4)
-    assert "static columns, the same in all rows of every person: sex; others: age" in report.notes
+    assert (
+        "static columns, the same in all rows of every person: sex; others, and for how many of the 31 "
+        "people with several rows they change: age (31)"
+    ) in report.notes
     few = anonymize(
         pl.concat([visits(), visits(2, 1).with_columns(pl.lit("x").alias("id"))]),
         knows="all",
