@@ -9,9 +9,16 @@ from shoal.algorithms.auto import Auto
 from shoal.algorithms.genetic import Genetic
 from shoal.algorithms.mingen import MinGen
 from shoal.engines.api import anonymize
+from shoal.table.hierarchies import Hierarchy
 from shoal.table.samples import sample
 
 SIX = pl.DataFrame({"a": [1, 2, 4, 8, 9, 13], "b": [3, 1, 7, 2, 9, 4], "c": list("xyxzyz")})
+SCHOOLS = Hierarchy.from_tree(
+    {
+        "school": ["no schooling", "primary", "lower secondary", "upper secondary"],
+        "beyond": ["vocational", "bachelor", "master", "doctorate"],
+    }
+)
 FIVE = pl.DataFrame({"a": [2.0, 2.0, 0.0, -1.5, 0.3], "b": [0, 5, 0, 2, -7]})
 
 
@@ -124,6 +131,25 @@ def test_mingen_never_loses_more_than_genetic_or_auto(rows, k):
     exact = anonymize(frame, quasi=frame.columns, k=k, algorithm=MinGen(sets=True)).report
     for other in (Genetic(), Auto()):
         assert exact.ncp <= anonymize(frame, quasi=frame.columns, k=k, algorithm=other).report.ncp + 1e-12
+
+
+@pytest.mark.parametrize(("rows", "k"), [(12, 2), (30, 3), pytest.param(50, 2, marks=pytest.mark.exhaustive)])
+def test_mingen_out_of_time_never_loses_more_by_matching_either(rows, k):
+    frame = sample("hospital", rows=rows, seed=21).select("age", "sex", "education")
+    goal = {"quasi": frame.columns, "k": k, "hierarchies": {"education": SCHOOLS}}
+    exact = anonymize(frame, algorithm=MinGen(semantics="matching", seconds=0.1), **goal).report
+    assert exact.lower_bound <= exact.loss["value"]
+    for other in (Genetic(semantics="matching"), Genetic(), Auto()):
+        assert exact.ncp <= anonymize(frame, algorithm=other, **goal).report.ncp + 1e-12
+
+
+@pytest.mark.parametrize("seconds", [0.1, pytest.param(2.0, marks=pytest.mark.exhaustive)])
+def test_mingen_out_of_time_never_loses_more_by_classes(seconds):
+    frame = sample("hospital", rows=60, seed=21).select("age", "sex", "education", "postcode")
+    goal = {"quasi": frame.columns, "k": 5}
+    exact = anonymize(frame, algorithm=MinGen(sets=True, seconds=seconds), **goal).report
+    for other in (Genetic(), Auto()):
+        assert exact.ncp <= anonymize(frame, algorithm=other, **goal).report.ncp + 1e-12
 
 
 def list_sizes():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -27,6 +27,7 @@ from shoal.algorithms.small_tables import (
     build_rowwise_proposal,
     find_first_classes,
     matching_k,
+    watch_evolution,
 )
 from shoal.codespace.frequency import CodedRows, FrequencyTable
 from shoal.codespace.recoding import Proposal
@@ -102,6 +103,17 @@ def evolve_default_classes(problem: Problem, space: TableSpace, budget: Budget) 
     return run.evolve_blocks()[0]
 
 
+def evolve_default_picks(
+    problem: Problem, rows: Sequence[coverage.CoverOptions], k: int, budget: Budget
+) -> Ints:
+    """[tables, rows] the options that the search by matching ends with by default, the best table first."""
+    settings = Genetic()
+    population = MatchingPopulation(rows, k, settings.population, problem.seed)
+    plan = EvolutionPlan(settings.generations, settings.mutation_rate, settings.patience)
+    evolve_population(population, plan, -np.inf, watch_evolution(population, budget))
+    return population.picks
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _EvolutionRun:
     settings: Genetic
@@ -114,7 +126,8 @@ class _EvolutionRun:
     def evolve_by_matching(self, k: int) -> Proposal:
         """Evolve a small table row by row."""
         rows = [row.keep_undominated() for row in coverage.list_cover_options(self.space, k, self.budget)]
-        bound = matching.lower_bound(rows, k)
+        # It spares generations where it is reached: not worth more than half of the time.
+        bound = matching.lower_bound(rows, k, self.budget.seconds_left / 2)
         population = MatchingPopulation(rows, k, self.settings.population, self.problem.seed)
         plan = self._make_plan(1.0)
         history = evolve_population(population, plan, bound, self._make_watch(population, plan, bound))

@@ -14,7 +14,7 @@ from shoal.algorithms.exact import branching, classes, coverage, matching
 from shoal.algorithms.exact.budget import Budget
 from shoal.algorithms.exact.evolution import EvolutionPlan, MatchingPopulation, evolve_population
 from shoal.algorithms.exact.options import Ints, TableSpace
-from shoal.algorithms.genetic import evolve_default_classes
+from shoal.algorithms.genetic import evolve_default_classes, evolve_default_picks
 from shoal.algorithms.portfolio import choose_seconds, is_for_portfolio, search_portfolio
 from shoal.algorithms.problem import Algorithm, Problem, Progress, silent
 from shoal.algorithms.small_tables import (
@@ -34,6 +34,7 @@ from shoal.support.parameters import check_fields
 
 _ROWS = 200  # distinct rows up to which an exact search is worth its time
 _GUESS = EvolutionPlan(generations=60, mutation_rate=10, patience=20)
+_KEPT = 10  # choices of the genetic search that the evolution of a first table begins with
 _STEPS = 300_000  # rows that the evolution of a first table looks at
 _SEEDS = 8  # with which tables evolve again where the first is not proved
 _EVERY = 10_000  # tables of least loss that are listed where all are asked for
@@ -157,22 +158,45 @@ def _search_by_matching(
     settings: MinGen, problem: Problem, table: FrequencyTable, space: TableSpace, budget: Budget
 ) -> _SearchResult:
     k = matching_k(problem, "mingen")
+    own = _allot_start(problem, budget)
     try:
-        rows = coverage.list_cover_options(space, k, budget)
+        rows = coverage.list_cover_options(space, k, own)
     except coverage.TooManyError:
         return _classes_by_matching(problem, table, space, budget)
-    # Few rows need no more than some table to begin with: branch and bound is done before a good one is bred.
-    few = len(rows) <= matching.SMALL
-    guess = MatchingPopulation([row.keep_undominated() for row in rows], k, 2 if few else 20, problem.seed)
-    plan = replace(_GUESS, generations=1, patience=0) if few else _GUESS
-    evolve_population(guess, plan, -np.inf, watch_evolution(guess, budget))
+    need = [row.keep_undominated() for row in rows]
     # The evolution chose among fewer options, whose numbers are others.
-    start = matching.translate_pick(guess.picks[0], [row.keep_undominated() for row in rows], rows)
+    start = matching.translate_pick(_find_first_pick(problem, space, need, k, budget), need, rows)
     best = matching.find_optimum(rows, k, start, budget)
     best = matching.all_optima(rows, k, best, settings.limit, budget)
     tables = islice(_list_tables(space, rows, best.picks), settings.limit)
     proposals = tuple(build_rowwise_proposal(table, boxes) for boxes in tables)
     return _SearchResult(proposals, best.cost, best.bound, best.is_proved, best.count)
+
+
+def _find_first_pick(
+    problem: Problem, space: TableSpace, rows: Sequence[coverage.CoverOptions], k: int, budget: Budget
+) -> Ints:
+    """An option for each row: the best of what the genetic search finds by matching and by classes.
+
+    Both are permitted by matching, so this search never ends with more loss than either, and than `auto`.
+    """
+    if len(rows) <= matching.SMALL:
+        # Few rows need no more than some table to begin with: branch and bound is done before one is bred.
+        return _evolve_pick(MatchingPopulation(rows, k, 2, problem.seed), 1, budget)
+    own = _allot_start(problem, budget)
+    starts = list(evolve_default_picks(problem, rows, k, own)[:_KEPT])
+    division = _find_first_division(problem, space, build_partition_problem(problem, space), budget)
+    starts.append(matching.cover_groups(rows, division.groups))
+    generations = 0 if budget.is_over else _GUESS.generations
+    return _evolve_pick(MatchingPopulation(rows, k, 20, problem.seed, starts), generations, budget)
+
+
+def _evolve_pick(population: MatchingPopulation, generations: int, budget: Budget) -> Ints:
+    """The best choice of a population after some generations."""
+    plan = replace(_GUESS, generations=generations)
+    evolve_population(population, plan, -np.inf, watch_evolution(population, budget))
+    best: Ints = population.picks[0]
+    return best
 
 
 def _classes_by_matching(

@@ -9,12 +9,24 @@ from shoal.kernels.compiled import entry_kernel, inline_kernel, inner_kernel
 from shoal.kernels.signatures import Matrix
 
 _ONE = np.uint64(1)
+_PAIRS, _FOURS, _EIGHTS = (np.uint64(int(digits * 8, 16)) for digits in ("55", "33", "0f"))
 
 
 @inline_kernel
 def has_bit(cover: NDArray[np.uint64], i: int, row: int) -> bool:
     """Whether bit ``row`` of ``cover[i]`` is set."""
     return bool((cover[i, row >> 6] >> np.uint64(row & 63)) & _ONE)
+
+
+@inline_kernel
+def count_ones(word: np.uint64) -> int:
+    """Number of bits that are set."""
+    pairs = word - ((word >> _ONE) & _PAIRS)
+    fours = (pairs & _FOURS) + ((pairs >> np.uint64(2)) & _FOURS)
+    eights = (fours + (fours >> np.uint64(4))) & _EIGHTS
+    sums = eights + (eights >> np.uint64(8))
+    sums = sums + (sums >> np.uint64(16))
+    return int((sums + (sums >> np.uint64(32))) & np.uint64(127))
 
 
 @entry_kernel

@@ -39,7 +39,10 @@ class TablePopulation(Protocol):
 class MatchingPopulation:
     """Tables that are permitted by matching: an option per row."""
 
-    def __init__(self, rows: Sequence[CoverOptions], k: int, size: int, seed: int) -> None:
+    def __init__(
+        self, rows: Sequence[CoverOptions], k: int, size: int, seed: int, starts: Sequence[Ints] = ()
+    ) -> None:
+        """Begin with some permitted choices and with everything generalised, each improved row by row."""
         most = max(row.cost.size for row in rows)
         cover = np.zeros((len(rows), most, rows[0].cover.shape[1]), np.uint64)
         cost = np.zeros((len(rows), most))
@@ -52,6 +55,8 @@ class MatchingPopulation:
         # More coverage never hurts, so that the widest options make a permitted table.
         widest = [int(np.argmax(np.bitwise_count(row.cover).sum(axis=1))) for row in rows]
         self.picks = np.tile(np.array(widest, np.int64), (size, 1))
+        for number, start in enumerate(starts[:size]):
+            self.picks[number] = start
         self.costs = np.empty(size)
         improve_population(self.genes, self.picks, self.costs, self.state)
         self._sort_by_cost()

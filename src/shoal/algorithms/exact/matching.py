@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.algorithms.exact.budget import Budget
-from shoal.algorithms.exact.coverage import CoverOptions, Words, unpack_bits
+from shoal.algorithms.exact.coverage import CoverOptions, Words, pack_bits, unpack_bits
 from shoal.algorithms.exact.options import Floats, Ints
 from shoal.algorithms.exact.solver import Programme, relax_programme, solve_programme
 from shoal.kernels.coverage import k_scores
@@ -207,6 +207,18 @@ def _read_pick(x: Floats, rows: Sequence[CoverOptions]) -> Ints:
 def translate_pick(pick: Ints, need: Sequence[CoverOptions], rows: Sequence[CoverOptions]) -> Ints:
     """A choice among ``need`` as one among ``rows``, which have all of those options."""
     return np.array([_find_option(rows[i], need[i].cover[at]) for i, at in enumerate(pick)])
+
+
+def cover_groups(rows: Sequence[CoverOptions], groups: Sequence[Sequence[int]]) -> Ints:
+    """The cheapest option of each row that covers all rows of its group; such a choice is permitted."""
+    pick = np.zeros(len(rows), np.int64)
+    for group in groups:
+        members = np.zeros((1, len(rows)), np.bool_)
+        members[0, list(group)] = True
+        for i in group:
+            fits = ~(pack_bits(members) & ~rows[i].cover).any(axis=1)
+            pick[i] = int(np.argmax(fits))  # options stand in order of rising cost; the widest covers all
+    return pick
 
 
 def _find_option(row: CoverOptions, cover: Words) -> int:
