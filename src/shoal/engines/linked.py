@@ -59,8 +59,9 @@ def describe_links(recipe: Recipe, subject: PreparedTable, rows: Rows) -> Iterat
         f"{rows.max():,}"
     )
     yield from describe_largest(recipe, int(rows.sum()), int(rows.max()))
-    assert subject.varying is not None
-    yield subject.varying.describe()
+    # Of several tables, static columns are those of the table of people, which is told elsewhere.
+    if subject.varying is not None:
+        yield subject.varying.describe()
     known = {"1": "any one of a person's rows", "all": "all rows of a person"}
     told = known.get(recipe.knows, f"any {recipe.knows} rows of a person")
     yield (f"somebody who knows the static columns and {told} finds as many people as the goal says")
