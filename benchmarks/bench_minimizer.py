@@ -3,8 +3,8 @@
 Five data sets, three targets and twenty seeds; ours with cells of single columns, and with the best cells.
 Of each data set about a third of the rows trains an estimator, 40 % are given to the minimizer, and the rest
 shows what was kept. Every trial is added to out/minimizer.jsonl; a run that was interrupted goes on from
-there, and `bench_minimizer.py 4` takes four seeds. ai-privacy-toolkit is run where APT_PYTHON names its
-environment, see toolkit.py.
+there. `bench_minimizer.py 4 wine,digits Shoal` takes four seeds, two sets and one minimizer.
+ai-privacy-toolkit is run where APT_PYTHON names its environment, see toolkit.py.
 """
 
 from __future__ import annotations
@@ -60,10 +60,12 @@ print(json.dumps({"score": float(score), "ncp": float(minimizer.ncp.transform_sc
 """
 
 
-def main(seeds: str = str(SEEDS)) -> None:
+def main(seeds: str = str(SEEDS), sets: str = "", minimizers: str = "") -> None:
     KEPT.parent.mkdir(exist_ok=True)
     done = read_trials()
-    for who, name, target, seed in list_trials(int(seeds)):
+    chosen = [name for name in sets.split(",") if name] or list(SETS)
+    whos = [who for who in minimizers.split(",") if who] or [*OURS, THEM]
+    for who, name, target, seed in list_trials(int(seeds), chosen, whos):
         key = f"{who}, {name}, {target}, {seed}"
         if key not in done:
             done[key] = run_trial(who, name, target, seed)
@@ -72,11 +74,10 @@ def main(seeds: str = str(SEEDS)) -> None:
     show_figures(done)
 
 
-def list_trials(seeds: int) -> Iterator[tuple[str, str, float, int]]:
-    whos = (*OURS, THEM) if toolkit.here() else OURS
+def list_trials(seeds: int, sets: list[str], whos: list[str]) -> Iterator[tuple[str, str, float, int]]:
     # Theirs take longest and come last, as do digits.
-    for who, name in product(whos, SETS):
-        if name != "Adult" or ADULT.exists():
+    for who, name in product(whos, sets):
+        if (name != "Adult" or ADULT.exists()) and (who != THEM or toolkit.here()):
             yield from ((who, name, target, seed) for seed in range(seeds) for target in TARGETS)
 
 
@@ -159,4 +160,4 @@ def show_figures(done: dict[str, dict[str, Any]]) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    main(*sys.argv[1:4])

@@ -71,6 +71,8 @@ def wrap_fitted(
         if labels.dtype.kind not in "fiub":
             raise InputError("the model predicts numbers, and the labels are others: give the right column")
         return FittedRegressor(model), predicted, labels
+    if labels.dtype.kind == "b" and predicted.dtype.kind in "iu":
+        labels = labels.astype(predicted.dtype)  # true is 1, whatever the model calls it
     if not np.isin(np.unique(predicted).astype(str), np.unique(labels).astype(str)).any():
         raise InputError(
             f"the model predicts {_quote_some(predicted)} and the labels are {_quote_some(labels)}: none of "

@@ -211,8 +211,8 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
             )
         )
         for name, cost in named.items():
-            if not 0 <= cost < np.inf:
-                raise RecipeError(f"costs: '{name}' must cost 0 or more, not {cost}")
+            if not isinstance(cost, int | float | np.number) or not 0 <= cost < np.inf:
+                raise RecipeError(f"costs: '{name}' must cost 0 or more, not {cost!r:.60}")
         first = {group.name: group.columns[0] for group in self._groups}
         names = [column.domain.name for column in columns]
         return np.array([named.get(first.get(name, name), 1.0) for name in names], np.float64)
@@ -320,7 +320,7 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
     def describe(self) -> str:
         """What a caller still has to collect, column by column."""
         check_is_fitted(self, "generalizations_")
-        width = max(len(each.name) for each in self.published_)
+        width = max((len(each.name) for each in self.published_), default=0)
         lines = [f"{each.name:<{width}}  {each.text()}" for each in self.published_]
         lines += [f"{name}: {line}" for name, line in self.list_box_lines()]
         lines.append(f"{self.ncp_:.1%} of the detail is not needed; agreement {self.score_:.3f}")

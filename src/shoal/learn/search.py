@@ -35,6 +35,7 @@ from shoal.learn.evaluate import SearchJob
 from shoal.learn.fitted import wrap_fitted
 from shoal.learn.goals import learning_goal
 from shoal.learn.pictures import draw_search
+from shoal.learn.presentation import SearchView, check_result_files
 from shoal.learn.progress import print_line, show_progress
 from shoal.learn.releasing import AnonymizedRows, Anonymizer, algorithm_of, without_person
 from shoal.learn.sklearn_io import (
@@ -420,6 +421,31 @@ class PrivacySearch(MetaEstimatorMixin, KeepsFittedModel):  # type: ignore[misc]
             descending=descending,
         )
 
+    def write(
+        self,
+        path: str | Path,
+        *,
+        min_score: float | None = None,
+        max_deletion: float | None = None,
+        deleted_only: bool = False,
+        sort: str | None = None,
+        descending: bool = True,
+    ) -> None:
+        """Write the results to a file that ends in .csv, .json, .svg (a picture) or .html (a page).
+
+        The filters and the order are those of `select`; without ``sort`` the order is that of the grid.
+        """
+        check_result_files([Path(path)])
+        shown = select_results(
+            self.results_,
+            min_score=min_score,
+            max_deletion=max_deletion,
+            deleted_only=deleted_only,
+            sort=sort,
+            descending=descending,
+        )
+        SearchView(self, shown).write(Path(path), "Privacy search")
+
     def plot(self) -> Picture:
         """Score against k and l, and the Pareto front."""
         return draw_search(
@@ -444,6 +470,9 @@ class PrivacySearch(MetaEstimatorMixin, KeepsFittedModel):  # type: ignore[misc]
             learning_goal(each.k, each.diversity, each.models)
             if getattr(algorithm_of(each), "target", None) is not None:
                 raise RecipeError("leave out the target of tree: here it is what the estimator predicts")
+        diverse = [each for each in grid.configurations if each.diversity is not None]
+        if diverse and not any(each.sensitive for each in diverse):
+            raise RecipeError(f"l = {diverse[0].l} needs a sensitive column: name one as sensitive")
         return grid
 
     def _build_job(

@@ -227,6 +227,11 @@ def test_labels_take_the_type_of_the_predictions():
     model, predicted, labels = wrap_fitted(by_number, IRIS, KIND.astype(str).to_numpy(object))
     assert labels.dtype == predicted.dtype
     assert model.score(IRIS, labels) == 1
+    is_first = KIND == 0
+    model, _, labels = wrap_fitted(
+        DecisionTreeClassifier().fit(IRIS, is_first * 1), IRIS, is_first.to_numpy()
+    )
+    assert model.score(IRIS, labels) == 1
 
 
 @pytest.mark.slow

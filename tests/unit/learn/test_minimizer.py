@@ -397,6 +397,8 @@ def test_the_conventions_of_scikit_learn():
         ({"retrain": True}, RecipeError, "give y to fit"),
         ({"estimator": DecisionTreeClassifier}, RecipeError, "not the class DecisionTreeClassifier"),
         ({"confidence": 95}, RecipeError, "confidence must be between 0 and 1"),
+        ({"cells": "cubes"}, RecipeError, "unknown cells 'cubes'"),
+        ({"target_score": 0.8, "costs": {0: "dear"}}, RecipeError, "must cost 0 or more, not 'dear'"),
         ({"random_state": -1}, RecipeError, "random_state must be a whole number from 0 on"),
     ],
 )
@@ -565,3 +567,10 @@ def test_a_search_tells_how_far_it_is():
     assert len(told) > 1
     assert shares == sorted(shares)
     assert shares[-1] <= 1
+
+
+def test_a_minimizer_without_columns_to_change_describes_itself(interacting):
+    frame, predict = interacting
+    minimizer = Minimizer(predict, 0.9, cells="best", keep=list(frame.columns)).fit(frame)
+    assert minimizer.describe().startswith("0.0%")
+    assert minimizer.ncp_ == 0

@@ -1,5 +1,6 @@
 """PrivacySearch: every configuration is kept, scored honestly, and what cannot be says why."""
 
+import json
 import pickle
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import shoal
 from shoal.algorithms import read_algorithm
-from shoal.errors import InputError, RecipeError
+from shoal.errors import InputError, OutputError, RecipeError
 from shoal.learn import PrivacySearch, TreeAnonymizer
 from shoal.learn.configurations import CANDIDATES, SCHEMA, build_grid, select_pareto_front
 
@@ -245,6 +246,21 @@ def test_filters_and_sorting():
         found.select(sort="skore")
 
 
+def test_results_are_written_as_tables_pictures_and_pages(tmp_path):
+    found = search().fit(IRIS, KIND)
+    for suffix in ("csv", "json", "svg", "html"):
+        found.write(tmp_path / f"found.{suffix}", sort="ncp", descending=False)
+    table = pl.read_csv(tmp_path / "found.csv")
+    assert table["ncp"].to_list() == found.select(sort="ncp", descending=False)["ncp"].to_list()
+    assert json.loads((tmp_path / "found.json").read_text("utf-8"))["results"][0]["ncp"] == table["ncp"][0]
+    assert (tmp_path / "found.svg").read_text("utf-8").startswith("<svg")
+    assert "<table>" in (tmp_path / "found.html").read_text("utf-8")
+    found.write(tmp_path / "none.csv", deleted_only=True)
+    assert pl.read_csv(tmp_path / "none.csv").is_empty()
+    with pytest.raises(OutputError, match="results are written to files that end in"):
+        found.write(tmp_path / "found.pdf")
+
+
 def test_the_front_is_what_nothing_beats():
     def row(k, ncp, score):
         blank = dict.fromkeys(SCHEMA)
@@ -298,6 +314,8 @@ def test_it_draws_and_clones():
         ({"splits": 0}, "splits must be at least 1"),
         ({"test_size": 2}, "test_size is a share"),
         ({"models": [["q(q=1)"]]}, "unknown privacy model 'q'"),
+        ({"sensitive": None, "l": [2]}, "l = 2 needs a sensitive column"),
+        ({"k": []}, "k, l, models, algorithm or columns are empty"),
         ({"algorithm": "tree(target"}, "cannot read"),
         ({"algorithm": "tree(target=x)"}, "leave out the target"),
         ({"scoring": "nice"}, "unknown score 'nice'"),
