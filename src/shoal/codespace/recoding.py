@@ -176,6 +176,8 @@ class Recoding:
     """What each class is released as, where that is not its cells."""
     scheme: tuple[NDArray[np.integer], ...] | None = None
     """Per column [codes] the node that each value goes to, suppressed or not; see `Proposal`."""
+    means: tuple[int, ...] = ()
+    """Columns that are released as the means of classes, whatever the others are."""
 
     @property
     def suppressed_rows(self) -> int:
@@ -261,7 +263,7 @@ class Recoding:
 
     def write_means(self, j: int) -> tuple[pl.Series, NDArray[np.float64]] | None:
         """[classes] their means in one column as released, and where these lie; None if others are."""
-        if self.centre != "mean":
+        if self.centre != "mean" and j not in self.means:
             return None
         code, class_of = self._select_kept(j)
         weight = self.table.weight[self.class_of >= 0]
@@ -271,7 +273,7 @@ class Recoding:
     def select_cells(self, j: int, render: Render = "label") -> ColumnCells:
         """What the released values of one column stand for: its cells, the values present, or one value."""
         domain = self.cells[j].domain
-        if render == "representative" or self.centre is not None:
+        if render == "representative" or self.centre is not None or j in self.means:
             code = self.choose_representatives(j)
             if (means := self.write_means(j)) is not None:
                 # The values nearest the means are not released: these codes go by the name of the means.

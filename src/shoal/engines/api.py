@@ -102,6 +102,7 @@ def anonymize(
     sets: Mapping[str, str] | None = None,
     top: Mapping[str, object] | None = None,
     bottom: Mapping[str, object] | None = None,
+    mean: Sequence[str] = (),
 ) -> Release:
     """Anonymize a table.
 
@@ -166,6 +167,7 @@ def anonymize(
         weights=_check_mapping("weights", weights),
         suppress=suppress,
         fold=None if fold is None else _check_names("fold", fold),
+        mean=_check_names("mean", mean),
         render=render,
         row_order=row_order,
         keep_index=keep_index,

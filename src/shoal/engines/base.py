@@ -232,7 +232,7 @@ def build_recoding(recipe: Recipe, subject: PreparedTable, proposal: Proposal) -
             "the goal was not met: every row would be suppressed, so nothing is left to release; ask for "
             "less, or take another algorithm"
         )
-    recoding = Recoding.from_proposal(proposal, subject.problem.domains)
+    recoding = set_means(recipe, Recoding.from_proposal(proposal, subject.problem.domains))
     hidden, rows = recoding.suppressed_rows, recoding.table.rows
     # The small term: a share of rows as a float may fall just below a whole number.
     if hidden > recipe.suppress * rows + 1e-9:
@@ -241,6 +241,11 @@ def build_recoding(recipe: Recipe, subject: PreparedTable, proposal: Proposal) -
             f"{hidden} of {rows} rows would be suppressed, and {recipe.suppress:g} of them may be"
         )
     return recoding
+
+
+def set_means(recipe: Recipe, recoding: Recoding) -> Recoding:
+    """The same, with the means that the recipe asks for."""
+    return replace(recoding, means=tuple(recipe.quasi.index(name) for name in recipe.mean))
 
 
 class Clock:

@@ -50,8 +50,26 @@ def check_names(recipe: Recipe, table: Table, name: str = "") -> None:
         )
 
 
+def check_use_of_means(recipe: Recipe) -> None:
+    """Refuse means where a class is not what rows have in common, or is not in memory."""
+    refused: dict[str, object] = {
+        "goals about some of the columns": any(each.is_about_some_columns for each in recipe.models),
+        "a population": population_of(recipe.models),
+        "pseudonyms": recipe.pseudonym,
+        "event tables": recipe.events,
+        "columns of sets": recipe.sets,
+        "safepub": recipe.uses_safepub,
+        "semantics=matching": recipe.algorithm.is_cell_level,
+    }
+    if recipe.mean and (strange := [name for name, given in refused.items() if given]):
+        raise RecipeError(
+            f"{strange[0]} cannot be combined with mean ({quote(recipe.mean)}): leave out one of them"
+        )
+
+
 def check_rendering(recipe: Recipe) -> None:
     """A row that need not equal any other may not be written as what is present in its class: itself."""
+    check_use_of_means(recipe)
     if recipe.render in ("label", "interval"):
         return
     written = ("label", "interval", "code")
@@ -82,6 +100,10 @@ def check_counted(recipe: Recipe, within: str, why: str, people: str) -> None:
         be for a comparison with a population.
     """
     algorithm = recipe.algorithm
+    if recipe.mean:
+        raise RecipeError(
+            f"{within} there are no means of classes ({quote(recipe.mean)}): these are for tables in memory"
+        )
     if recipe.render == "bounds":
         raise RecipeError(
             f"{within} render is not 'bounds': take 'label', and read low and high with shoal.expand"
@@ -211,6 +233,23 @@ def check_tables(recipe: Recipe) -> None:
         raise RecipeError("with event tables, weights are 0 or more")
     for_columns(recipe.models, recipe.sensitive)  # for its error: a model may be about no column
     check_people(recipe)
+
+
+def check_means(recipe: Recipe, domains: Sequence[Domain]) -> None:
+    """Refuse means of columns that have none."""
+    for domain in domains:
+        if domain.name not in recipe.mean:
+            continue
+        if domain.kind != "number":
+            raise RecipeError(
+                f"'{domain.name}' has no mean: it needs numbers or dates, without a hierarchy and without "
+                "texts among them"
+            )
+        if domain.missing is not None:
+            raise RecipeError(
+                f"'{domain.name}' has missing values, and a class with some has no mean: take --missing "
+                "drop, or leave out the mean"
+            )
 
 
 def check_loss(loss: str, domains: Sequence[Domain]) -> list[str]:

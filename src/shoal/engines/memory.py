@@ -20,8 +20,9 @@ from shoal.engines.base import (
     build_recoding,
     carry_out,
     recode_and_verify,
+    set_means,
 )
-from shoal.engines.checks import check_names, check_people, refuse_unmet_goal
+from shoal.engines.checks import check_means, check_names, check_people, refuse_unmet_goal
 from shoal.engines.inputs import choose_source
 from shoal.engines.linked import (
     describe_links,
@@ -157,6 +158,7 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
             codes = replace(
                 codes, quasi=(encode_column(pl.Series("", [""] * _count(table, rows)), Column("")),)
             )
+        check_means(recipe, [column.domain for column in codes.quasi])
         codes = replace(codes, beside=_encode_extra_columns(recipe, table, rows))
         several = people is not None and people.person is not None
         person, group, told = _number_owners(recipe, table, rows, several=several)
@@ -186,7 +188,10 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         classes = _render_classes(recipe, table, recoding)
         sets = self.render_sets(subject, proposal)
         frame, taken = _build_frame(recipe, table, subject, recoding, classes, sets)
-        others = [Recoding.from_proposal(other, subject.problem.domains) for other in proposal.alternatives]
+        others = [
+            set_means(recipe, Recoding.from_proposal(other, subject.problem.domains))
+            for other in proposal.alternatives
+        ]
         person, group = (_select_owners(each, subject, taken) for each in (subject.person, subject.group))
         return RecodedFrame(
             table,

@@ -16,7 +16,7 @@ from shoal.engines.checks import refuse_unmet_goal
 from shoal.engines.inputs import list_inputs
 from shoal.engines.linked import verify_pseudonyms
 from shoal.engines.prepare import known_to_all
-from shoal.errors import GoalNotMet, OutputError, RecipeError
+from shoal.errors import GoalNotMet, OutputError, RecipeError, quote
 from shoal.privacy import read_population
 from shoal.recipes.event_tables import PEOPLE, name_table
 from shoal.recipes.recipe import Recipe, check_private
@@ -54,6 +54,11 @@ def check_later_rows(recipe: Recipe) -> None:
         raise RecipeError(
             "a goal about some of the columns makes no classes for later rows: leave out the recoding, or "
             "take k for all columns"
+        )
+    if recipe.mean:
+        raise RecipeError(
+            f"{quote(recipe.mean)} is released as the mean of each class, which later rows would change: "
+            "leave out the recoding, or mean"
         )
     for name, given in (("pseudonym", recipe.pseudonym), ("group", recipe.group is not None)):
         if given:

@@ -106,6 +106,7 @@ class Recipe(RecipeSettings):
         self._check_people()
         self._check_columns()
         self._check_edges()
+        self._check_means()
         self._check_numbers()
         # A model that only one algorithm can keep must not be taken for granted with another.
         self._check_safepub()
@@ -201,6 +202,23 @@ class Recipe(RecipeSettings):
         ):
             if strange := [column for column in named if column not in among]:
                 raise RecipeError(f"a {what} is given for {quote(strange)}: not among {quote(among)}")
+
+    def _check_means(self) -> None:
+        """Refuse means of what is no quasi-identifier, and where a mean would not be that of a class."""
+        if not self.mean:
+            return
+        if strange := [name for name in self.mean if name not in self.quasi]:
+            raise RecipeError(
+                f"a mean is asked for {quote(strange)}: not among {quote(self.quasi)}; columns that are no "
+                "quasi-identifiers are released as they are"
+            )
+        if coded := [name for name in self.mean if name in self.top or name in self.bottom]:
+            raise RecipeError(f"{quote(coded)} has a top or bottom, and beyond an edge there is no mean")
+        if self.render not in ("label", "interval", "set"):
+            raise RecipeError(
+                f"with mean, render is 'label', 'interval' or 'set', not '{self.render}': it says how the "
+                "other columns are written"
+            )
 
     def _check_edges(self) -> None:
         """Refuse top and bottom coding of what has no edges, and where a text such as >70 cannot stand."""

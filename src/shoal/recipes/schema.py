@@ -49,7 +49,10 @@ def keeps_unchanged_types(recipe: Recipe) -> bool:
 def choose_cell_types(recipe: Recipe, native: Iterable[pl.DataType]) -> tuple[pl.DataType, ...]:
     """The types that quasi-identifiers are rendered in, given those that they came in."""
     own = has_own_types(recipe) or keeps_unchanged_types(recipe)
-    return tuple(dtype if own else pl.String() for dtype in native)
+    return tuple(
+        dtype if own or name in recipe.mean else pl.String()
+        for name, dtype in zip(recipe.quasi, native, strict=True)
+    )
 
 
 def list_bounds(recipe: Recipe, schema: Mapping[str, pl.DataType]) -> dict[str, tuple[Pair, pl.DataType]]:

@@ -730,6 +730,20 @@ class RecipeSettings:
             "up to ``knows`` items of a person. They have no other role.",
         ),
     )
+    mean: tuple[str, ...] = field(
+        default=(),
+        metadata=setting(
+            "release",
+            option(
+                "--mean",
+                metavar="COLUMN",
+                help="Release a column of numbers or dates as the mean of each class, in its own type, "
+                "beside columns that are generalised. Repeatable.",
+            ),
+            doc="Columns of numbers or dates that are released as the mean of each class, in their own type, "
+            "beside columns that are generalised.",
+        ),
+    )
     top: Mapping[str, str] = field(
         default_factory=dict,
         metadata=setting(

@@ -69,6 +69,7 @@ def full(tmp_path):
         group="house hold",
         top={"age": "90"},
         bottom={"age": "5%"},
+        mean=("sex",),
     )
 
 

@@ -50,6 +50,7 @@ def anonymize(
     weight: o.Weight = None,
     top: o.Top = None,
     bottom: o.Bottom = None,
+    mean: o.Mean = None,
     output: o.Output = None,
     out_format: o.OutFormat = None,
     recipe_out: o.RecipeOut = None,
@@ -137,6 +138,7 @@ def anonymize(
                 types=a.types_of(table, types, type, lenient),
                 weights=a.weights_of(role["quasi"], weights, weight, lenient),
                 top=dict(a.parse_pairs("--top", top)),
+                mean=tuple(mean or ()),
                 bottom=dict(a.parse_pairs("--bottom", bottom)),
                 fold=a.folded_of(fold),
             )
