@@ -7,7 +7,7 @@ rows, and two of them merge into one by adding weights.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,6 +167,56 @@ class CodedRows:
         order = np.argsort(key)
         start = np.searchsorted(key[order], np.arange(size + 1, dtype=np.uint64) * width)
         return Histograms(tuple(first.tolist()), start, (key[order] % width).astype(np.int32), count[order])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SortedRows(CodedRows):
+    """Rows that others counted and sorted, so that their frequency table is there already.
+
+    Its parts are shared with the table: of many distinct rows a second copy is felt. The quasi-identifiers of
+    each row are in the table alone.
+    """
+
+    table: FrequencyTable | None = None
+
+    @classmethod
+    def from_entries(
+        cls,
+        codes: NDArray[np.unsignedinteger],
+        of_row: NDArray[np.int32],
+        sizes: tuple[int, ...],
+        sensitive: tuple[NDArray[np.unsignedinteger], ...],
+        sensitive_sizes: tuple[int, ...],
+        count: NDArray[np.int64],
+    ) -> SortedRows:
+        """Rows in lexicographic order, sensitive values last.
+
+        Parameters
+        ----------
+        codes : [u, d]
+            The distinct rows of quasi-identifiers.
+        of_row : int32[n]
+            Which of them each row has: ascending.
+        """
+        bare = tuple(np.empty(0, np.uint16) for _ in sizes)
+        rows = cls(bare, sizes, sensitive, sensitive_sizes, count)
+        weight = _sum_weights(of_row, count, codes.shape[0])
+        histograms = rows._build_histograms(of_row, weight.size)
+        return replace(rows, table=FrequencyTable(codes, weight, of_row, histograms))
+
+    def collapse_rows(self) -> FrequencyTable:
+        """The table that is there."""
+        assert self.table is not None
+        return self.table
+
+    def _build_histograms(self, of_row: NDArray[np.int32], size: int) -> Histograms:
+        # slots=True makes a new class, which super() without arguments would not find.
+        if len(self.sensitive) != 1:
+            return CodedRows._build_histograms(self, of_row, size)
+        assert self.count is not None
+        # Sorted by row and value: these are the entries as they are.
+        start = np.searchsorted(of_row, np.arange(size + 1))
+        return Histograms((0, *self.sensitive_sizes), start, self.sensitive[0].astype(np.int32), self.count)
 
 
 def rank_rows(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int]) -> NDArray[np.int32]:

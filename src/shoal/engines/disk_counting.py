@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.codespace.frequency import CodedRows
+from shoal.codespace.frequency import CodedRows, SortedRows
 from shoal.engines.packing import CodePacking
 from shoal.engines.people import PersonCoder
 from shoal.engines.prepare import Codes, DistinctValues, RoleCodes
@@ -31,7 +31,8 @@ _FETCHED = 1 << 17  # counted rows that come from DuckDB at once
 _SHARE = 0.5  # of the memory goes to DuckDB at most, which rests while the search works
 _LEAST = 64e6  # and at least so many bytes, for it refuses to work with next to nothing
 _BUFFERS = 200e6  # are left to readers and writers
-_AT_REST = 75, 8, 60  # bytes that a distinct row takes, each quasi-identifier and each sensitive value
+_AT_REST = 75, 8  # bytes that a distinct row of quasi-identifiers takes, and each of these
+_ENTRY = 16, 60  # and each of their sensitive values, of one column, or of one of several
 _PERSON = 60  # and each person
 
 
@@ -92,9 +93,17 @@ class DiskWorkspace:
         }
         with self.open_database() as connection:
             # The database is closed before the search begins, which then has the memory.
-            distinct = self._group_rows(connection, stream, coders, packing, people)
-            rows = _fetch_counted_rows(connection, distinct, packing, codes.sensitive_sizes)
-            return rows if people is not None else (rows[0], None)
+            self._group_rows(connection, stream, coders, packing, people)
+            ((entries,),) = connection.execute("SELECT count(*) FROM counted").fetchall()
+            if people is not None:
+                self._check_size(entries, entries)
+                return _fetch_counted_rows(connection, entries, packing, codes.sensitive_sizes)
+            words = ", ".join(f"k{i}" for i in range(packing.words))
+            query = f"SELECT count(*) FROM (SELECT {words} FROM counted GROUP BY ALL)"
+            # Before the rows come out of the database, where they would fill the memory.
+            ((distinct,),) = connection.execute(query).fetchall() if self.recipe.sensitive else ((entries,),)
+            self._check_size(distinct, entries)
+            return _fetch_sorted_rows(connection, distinct, entries, packing, codes.sensitive_sizes), None
 
     def _group_rows(
         self,
@@ -103,8 +112,8 @@ class DiskWorkspace:
         coders: Mapping[str, _Coder],
         packing: CodePacking,
         people: PersonCoder | None,
-    ) -> int:
-        """Make a table of the distinct rows of codes; how many there are, if the search can have them."""
+    ) -> None:
+        """Make a table of the distinct rows of codes."""
         pyarrow = import_optional("pyarrow", "shoal[scale]")
         words = [f"k{i}" for i in range(packing.words)]
         values = [f"s{i}" for i in range(len(self.recipe.sensitive))]
@@ -123,10 +132,6 @@ class DiskWorkspace:
                 connection.execute("CREATE TABLE counted AS SELECT *, count(*) AS n FROM rows GROUP BY ALL")
             else:
                 _count_people(connection, words, values, most)
-        ((distinct,),) = connection.execute("SELECT count(*) FROM counted").fetchall()
-        # Before the rows come out of the database, where they would fill the memory.
-        self._check_size(distinct)
-        return int(distinct)
 
     def _encode_batches(
         self,
@@ -153,14 +158,17 @@ class DiskWorkspace:
                 whose.write(number.data)
             yield [*words, *(codes[name] for name in sensitive), number]
 
-    def _check_size(self, distinct: int) -> None:
-        """Refuse more distinct rows than the search can have in memory."""
-        each, quasi, sensitive = _AT_REST
-        columns = quasi * len(self.recipe.quasi) + sensitive * len(self.recipe.sensitive)
-        needed = distinct * (each + columns + (0 if self.recipe.person is None else _PERSON))
+    def _check_size(self, distinct: int, entries: int) -> None:
+        """Refuse more distinct rows, with so many sensitive values, than the search can have in memory."""
+        each, quasi = _AT_REST
+        sensitive = len(self.recipe.sensitive)
+        compact = sensitive == 1 and self.recipe.person is None
+        needed = distinct * (each + quasi * len(self.recipe.quasi))
+        needed += entries * (_ENTRY[0] if compact else _ENTRY[1] * sensitive)
+        needed += 0 if self.recipe.person is None else entries * _PERSON
         if needed > self.memory:
             raise InputError(
-                f"the table has {distinct:,} distinct rows, for which the search needs about "
+                f"the table has {entries:,} distinct rows, for which the search needs about "
                 f"{needed / 1e9:.1f} GB, more than the memory of {self.recipe.memory}: give more, or round "
                 "columns that have a value of their own in nearly every row"
             )
@@ -217,6 +225,41 @@ class _Coder:
         if code.has_nulls():
             raise InputError("the table changed while it was read: keep others from writing to it")
         return code.to_numpy()
+
+
+def _fetch_sorted_rows(
+    connection: Any, distinct: int, entries: int, packing: CodePacking, sizes: Sequence[int]
+) -> SortedRows:
+    """The counted rows out of the database, as a table of the distinct ones with their values."""
+    # Allocated once and filled in place, since concatenating parts would need twice the memory. The database
+    # sorts: here that would take several times as much as what is kept.
+    dtype = np.uint16 if max(packing.sizes) <= 1 << 16 else np.uint32
+    codes = np.empty((distinct, len(packing.sizes)), dtype)
+    of_row, count = np.empty(entries, np.int32), np.empty(entries, np.int64)
+    sensitive = [np.empty(entries, np.uint32) for _ in sizes]
+    words, values = [f"k{i}" for i in range(packing.words)], [f"s{i}" for i in range(len(sizes))]
+    start, row = 0, -1
+    last: list[Any] = [None] * len(words)
+    keys = ", ".join([*words, *values])
+    query = f"SELECT {keys}, n FROM counted ORDER BY {keys}"
+    for batch in connection.sql(query).to_arrow_reader(_FETCHED):
+        part = slice(start, start + batch.num_rows)
+        columns = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+        whose = columns[: len(words)]
+        new = np.zeros(batch.num_rows, np.bool_)
+        for key, before in zip(whose, last, strict=True):
+            new[1:] |= key[1:] != key[:-1]
+            # A distinct row may go on over the border of two batches.
+            new[0] |= before is None or key[0] != before
+        of_row[part] = row + np.cumsum(new)
+        first = np.flatnonzero(new)
+        for j, code in enumerate(packing.unpack_codes([key[first] for key in whose])):
+            codes[row + 1 : row + 1 + first.size, j] = code
+        for whole, value in zip(sensitive, columns[len(words) : -1], strict=True):
+            whole[part] = value
+        count[part] = columns[-1]
+        start, row, last = part.stop, row + first.size, [key[-1] for key in whose]
+    return SortedRows.from_entries(codes, of_row, packing.sizes, tuple(sensitive), tuple(sizes), count)
 
 
 def _fetch_counted_rows(

@@ -239,11 +239,18 @@ def _explain_errors(duckdb: Any, output: Path) -> Iterator[None]:
     try:
         yield
     except duckdb.OutOfMemoryException as error:
-        raise InputError(f"the memory limit is too small for this table: {_first_line(error)}") from error
+        raise _explain_full_memory(error) from error
     except duckdb.IOException as error:
         raise OutputError(f"{output} cannot be written: {_first_line(error)}") from error
     except OSError as error:
+        # pyarrow hands on in this way what ended the database that it reads from.
+        if error.errno is None and "out of memory" in str(error).lower():
+            raise _explain_full_memory(error) from error
         raise OutputError(f"{output} cannot be written: {error.strerror or error}") from error
+
+
+def _explain_full_memory(error: Exception) -> InputError:
+    return InputError(f"the memory limit is too small for this table: {_first_line(error)}")
 
 
 def _first_line(error: Exception) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import sys
 from pathlib import Path
 
 
@@ -18,8 +19,11 @@ def measure_resident_memory() -> int | None:
 
 
 def return_free_memory() -> None:
-    """Give memory that was freed back to the system, as far as the allocator of C does so when asked."""
+    """Give memory that was freed back to the system, as far as allocators do so when asked."""
     gc.collect()
+    # It has an allocator of its own, if it was loaded at all.
+    if (pyarrow := sys.modules.get("pyarrow")) is not None:
+        pyarrow.default_memory_pool().release_unused()
     try:
         ctypes.CDLL(None).malloc_trim(0)
     except (OSError, AttributeError, TypeError):  # only the C library of GNU has it

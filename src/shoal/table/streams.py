@@ -17,7 +17,7 @@ from shoal.errors import InputError, OutputError
 from shoal.table.delimited import DelimitedLayout, find_layout, read_batches
 from shoal.table.encodings import TextSource, load_text
 from shoal.table.formats import by_suffix, detect_format, explain_errors, import_optional
-from shoal.table.frames import Origin, Table, check_calendar, check_schema
+from shoal.table.frames import Origin, Table, check_calendar, check_schema, use_safe_name
 from shoal.table.native import LeftOut, holds_values, leave_nothing_out, write_values
 from shoal.table.readers import ReadOptions, add_metadata, check_file, text_origin
 from shoal.table.sources import add_partition, list_parts
@@ -67,7 +67,7 @@ class TableStream:
     def _read_column(self, values: Any, name: str) -> pl.Series:
         if name in self.left_out and self.schema[name] == pl.String:
             return write_values(values.to_pylist(), "")
-        found = pl.Series(pl.from_arrow(values))
+        found = use_safe_name(pl.Series(pl.from_arrow(values)))
         # Days that are left out may lie outside of the calendar; their numbers have the same order.
         plain = found.to_physical() if name in self.left_out and found.dtype.is_temporal() else found
         # pyarrow may choose other types than polars; the schema decides.

@@ -14,6 +14,7 @@ from shoal.algorithms.hilbert import Hilbert
 from shoal.algorithms.lattice import Lattice
 from shoal.algorithms.mondrian import Mondrian
 from shoal.algorithms.peel import Peel
+from shoal.codespace.frequency import CodedRows
 from shoal.engines import disk_counting, duckdb
 from shoal.engines.memory import run_in_memory
 from shoal.engines.packing import CodePacking
@@ -345,6 +346,45 @@ def test_the_database_has_what_the_search_leaves(used, limit, tmp_path, monkeypa
 
 
 def test_too_many_different_rows_for_the_memory(parquet, tmp_path, monkeypatch):
-    monkeypatch.setattr(disk_counting, "_AT_REST", (10**6, 0, 0))
+    monkeypatch.setattr(disk_counting, "_AT_REST", (10**6, 0))
     with pytest.raises(InputError, match=r"distinct rows, for which the search needs about .* 100MB"):
         duckdb.run_on_disk(replace(RECIPE, output=str(tmp_path / "r.csv")), parquet)
+
+
+@pytest.mark.parametrize("sensitive", [(), ("illness",), ("illness", "cost")], ids=["none", "one", "two"])
+@pytest.mark.parametrize("fetched", [1 << 17, 7], ids=["one batch", "many batches"])
+def test_counted_rows_are_the_table_that_the_rows_collapse_to(
+    sensitive, fetched, parquet, tmp_path, monkeypatch
+):
+    seen = []
+    collapse = disk_counting._fetch_sorted_rows
+    monkeypatch.setattr(disk_counting, "_FETCHED", fetched)
+    monkeypatch.setattr(
+        disk_counting, "_fetch_sorted_rows", lambda *given: seen.append(collapse(*given)) or seen[-1]
+    )
+    plain = tuple({"illness", "cost"} - set(sensitive))
+    recipe = replace(
+        RECIPE, quasi=("age", "colour", "^since$"), sensitive=sensitive, plain=plain, trees={}, others="drop"
+    )
+    recipe = replace(recipe, identifier=(), output=str(tmp_path / "r.csv"))
+    duckdb.run_on_disk(recipe, parquet)
+    (rows,) = seen
+    found, codes = rows.collapse_rows(), rows.table.codes[rows.table.of_row]
+    expected = CodedRows(
+        tuple(codes.T), rows.sizes, rows.sensitive, rows.sensitive_sizes, rows.count
+    ).collapse_rows()
+    assert rows.rows == pl.read_parquet(parquet).height
+    assert found.codes.shape[0] < rows.rows
+    for one, other in ((found, expected), (found.histograms, expected.histograms)):
+        for name in ("codes", "weight", "of_row", "first", "start", "value", "count"):
+            if hasattr(one, name):
+                assert np.array_equal(getattr(one, name), getattr(other, name)), name
+
+
+def test_a_database_that_ran_out_of_memory_is_not_a_full_disk(tmp_path):
+    duckdb_module = pytest.importorskip("duckdb")
+    with (
+        pytest.raises(InputError, match="the memory limit is too small"),
+        duckdb._explain_errors(duckdb_module, tmp_path / "r.csv"),
+    ):
+        raise OSError("Out of Memory Error: failed to pin block of size 256.0 KiB")
