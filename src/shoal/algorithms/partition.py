@@ -13,6 +13,7 @@ from shoal.algorithms.space import ClusteringSpace, Worker, renumber_classes
 from shoal.kernels.random import make_random_states
 from shoal.kernels.refine import DISSOLVE, MOVE, REGROUP, RefineWorkspace, improve_partition, set_up
 from shoal.kernels.rules import count_slots
+from shoal.support.progress import SearchFigures, Stage
 
 _REGION = 8192  # rows that one thread works on, at least: at borders a row has few neighbours
 _REGIONS = 16
@@ -34,6 +35,8 @@ class Partition:
         self.swept = 0
         self.spent = 0.0
         """Seconds of the budget that are used up."""
+        self.is_told = True
+        """Whether its loss is one that means something to a user, and is told sweep by sweep."""
         self._random = np.random.default_rng(seed)
         classes = _count_places(space, class_of)
         self._boxes = space.make_boxes(classes, class_of)
@@ -42,6 +45,8 @@ class Partition:
         self._scale = 1.0 / max(space.table.rows * space.whole, np.finfo(float).tiny)
         self._nanoseconds = space.step_nanoseconds
         self._sum = float(set_up(space.points, space.measure, space.rules, space.ident, self._boxes))
+        self.curve = [(self.spent, self.loss)]
+        """What was lost when so many seconds of the budget were used up, sweep after sweep."""
 
     @property
     def loss(self) -> float:
@@ -64,8 +69,11 @@ class Partition:
             for how, most in (*tried, (REGROUP, _POOL), (MOVE, _REACH)):
                 self._improve_along_curve(how, most, seconds, run)
                 share = max(self.spent / seconds, 1 - (end - self.swept) / sweeps)
-                on_progress("refining", min(share, 1.0))
+                figures = SearchFigures(best=self.loss)
+                on_progress(Stage("refining", figures) if self.is_told else "refining", min(share, 1.0))
             self.swept += 1
+            if self.is_told:
+                self.curve.append((self.spent, self.loss))
             idle = idle + 1 if before - self._sum < 1e-12 * before or before <= 0 else 0
 
     def _improve_along_curve(self, how: int, most: int, seconds: float, run: Worker) -> None:

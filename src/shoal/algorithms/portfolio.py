@@ -125,7 +125,7 @@ def _evolve_best(
         return refined
     note = f"evolution lowered it by {100 * (1 - after / before):.2g} % more"
     nodes = (refined.nodes or 0) + budget.nodes
-    return replace(bred, nodes=nodes, notes=(*refined.notes, note), tried=refined.tried)
+    return replace(bred, nodes=nodes, notes=(*refined.notes, note), tried=refined.tried, curve=refined.curve)
 
 
 def _prepare_kernels(space: ClusteringSpace, is_small: bool) -> None:
@@ -181,7 +181,10 @@ def _refine_best_start(
     chosen = _follow_loss(problem, space, chosen)
     chosen.refine_classes(_SWEEPS, (1 - _STARTS) * seconds - others, run, on_progress)
     on_progress("refining", 1.0)
-    reached = chosen.loss if chosen is made[best] else Partition(space, chosen.class_of(), problem.seed).loss
+    reached = chosen.loss
+    if not chosen.is_told:
+        reached = Partition(space, chosen.class_of(), problem.seed).loss
+        chosen.curve.append((chosen.spent, reached))
     lost = ", ".join(f"{name} {100 * loss:.2f}" for name, loss in tried)
     notes = (
         f"auto tried {lost} % lost",
@@ -190,8 +193,21 @@ def _refine_best_start(
     )
     made[best] = chosen
     nodes = sum(partition.evaluations for partition in made.values())
-    refined = Proposal(space.table, chosen.class_of(), nodes=nodes, notes=notes, tried=tried)
+    refined = Proposal(
+        space.table,
+        chosen.class_of(),
+        nodes=nodes,
+        notes=notes,
+        tried=tried,
+        curve=_add_time(chosen.curve, others),
+    )
     return refined, [partition.class_of() for partition in made.values()]
+
+
+def _add_time(curve: list[tuple[float, float]], spent: float) -> tuple[tuple[float, float], ...]:
+    """The curve of the best start, with what the others had used up when the last refinement began."""
+    # The start itself and its first sweep come before; all else comes after all trials.
+    return tuple((at + spent if i > 1 else at, loss) for i, (at, loss) in enumerate(curve))
 
 
 def _follow_loss(problem: Problem, space: ClusteringSpace, partition: Partition) -> Partition:
@@ -213,7 +229,7 @@ def _follow_loss(problem: Problem, space: ClusteringSpace, partition: Partition)
         ClusteringSpace.from_table(weighted, space.table), partition.class_of(), problem.seed
     )
     followed.swept, followed.spent = partition.swept, partition.spent
-    followed.evaluations = partition.evaluations
+    followed.evaluations, followed.curve, followed.is_told = partition.evaluations, partition.curve, False
     return followed
 
 

@@ -86,5 +86,11 @@ def refine_proposal(
         f"refinement lowered the loss from {100 * before:.2f} to {100 * partition.loss:.2f} % "
         f"in {partition.swept} sweeps"
     )
-    found = Proposal(table, partition.class_of(), nodes=partition.evaluations, notes=(*proposal.notes, note))
+    found = Proposal(
+        table,
+        partition.class_of(),
+        nodes=partition.evaluations,
+        notes=(*proposal.notes, note),
+        curve=tuple(partition.curve),
+    )
     return replace_unsound_proposal(problem, found)

@@ -68,6 +68,8 @@ class Proposal:
     """Further tables with the same, least loss: as many as the search was asked to list."""
     history: tuple[tuple[float, float], ...] = ()
     """Best and mean loss after each generation of an evolution."""
+    curve: tuple[tuple[float, float], ...] = ()
+    """Seconds of the budget that were used up, and the mean width of a cell, after each sweep."""
     parts: NDArray[np.int32] | None = None
     """[u] the part of each row, of which classes are subdivisions, where some columns have one cell for a
     whole part."""

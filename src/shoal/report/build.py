@@ -77,6 +77,7 @@ def build_report(
         search_space=proposal.search_space,
         search_space_log10=proposal.search_space_log10,
         history=proposal.history,
+        curve=proposal.curve,
         tried=proposal.tried,
         levels={name: {"level": level, "highest": top} for name, level, top in proposal.levels},
         states=dict(proposal.states),

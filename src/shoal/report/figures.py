@@ -121,6 +121,10 @@ class Report(PartlyPickled):
     """By table, where several were released together, the first being that of the people. Other figures are
     about all of them; ``ncp`` is the mean over all columns, each over the rows of its table."""
 
+    curve: tuple[tuple[float, float], ...] = ()
+    """Where classes were refined: seconds of the budget that were used up, and the mean width of a cell, from
+    0 to 1, at the start and after each sweep."""
+
     def _collect_kept_state(self) -> dict[str, Any]:
         """What is kept when a report is pickled or copied: its figures, not the rows that they are of."""
         return {each.name: getattr(self, each.name) for each in fields(self)} | {"evidence": None}

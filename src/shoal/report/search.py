@@ -25,7 +25,7 @@ _MARK = "≠ "
 def search_parts(report: Report, tables: Sequence[object], every: bool = False) -> Iterator[RenderableType]:
     """What there is to show of a search, one thing below the other; nothing of one that claims nothing."""
     # Most algorithms claim nothing: neither a bound nor generations.
-    if report.lower_bound is not None or report.history:
+    if report.lower_bound is not None or report.history or _is_budget_named(report):
         yield search_table(report)
     if report.levels:
         yield levels_table(report)
@@ -40,7 +40,12 @@ def search_table(report: Report) -> Table:
     """The certificate, the statistics and the curve."""
     table = plain_table()
     table.add_column(style="dim")
-    lines = [*_describe_certificate(report), *_describe_statistics(report), *_describe_evolution(report)]
+    lines = [
+        *_describe_certificate(report),
+        *_describe_statistics(report),
+        *_describe_evolution(report),
+        *_describe_refinement(report),
+    ]
     for name, text in lines:
         table.add_row(name, text)
     return table
@@ -68,7 +73,8 @@ def _describe_statistics(report: Report) -> Iterator[tuple[str, Text]]:
     if report.search_space_log10 is not None:
         yield "search space", Text(f"{format_power_of_ten(report.search_space_log10)} tables")
     if report.nodes:
-        what = "states" if report.search_space_log10 is not None else "tables bred"
+        bred = "tables bred" if report.history else "classes measured"
+        what = "states" if report.search_space_log10 is not None else bred
         seconds = report.seconds.get("search", 0.0)
         # A search may be too short for the clock.
         rate = f" in {seconds:.2f} s, {report.nodes / seconds:,.0f} per second" if seconds else ""
@@ -123,6 +129,20 @@ def _describe_evolution(report: Report) -> Iterator[tuple[str, Text]]:
     for name, losses in (("best loss", best), ("mean loss", mean)):
         line = (draw_curve(losses, low, high), "cyan")
         yield name, Text.assemble(f"{losses[0]:.4f} ", line, f" {losses[-1]:.4f}")
+
+
+def _is_budget_named(report: Report) -> bool:
+    """Whether somebody who named a budget can see what it brought."""
+    return len(report.curve) > 2 and report.algorithm["parameters"].get("seconds") is not None
+
+
+def _describe_refinement(report: Report) -> Iterator[tuple[str, Text]]:
+    if _is_budget_named(report):
+        (_, first), *_, (spent, last) = report.curve
+        losses = [loss for _, loss in report.curve]
+        line = (draw_curve(losses, min(losses), max(losses)), "cyan")
+        after = f" {last:.4f} in {spent:.2g} s of the budget"
+        yield "refinement", Text.assemble(f"{first:.4f} ", line, after)
 
 
 def draw_curve(values: Sequence[float], low: float, high: float, width: int = _CURVE) -> str:

@@ -23,7 +23,7 @@ from shoal.table.readers import ReadOptions, add_metadata, check_file, text_orig
 from shoal.table.sources import add_partition, list_parts
 from shoal.table.writers import write_delimited
 
-_BATCH = 1 << 18  # rows that are in memory at once
+_BATCH = 1 << 16  # rows that are in memory at once, several times over: as read, recoded and written
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -101,6 +101,26 @@ def test_auto_says_what_it_tried_and_why_it_chose():
     assert any(note.startswith("auto chose ") and "lost least" in note for note in notes)
 
 
+@pytest.mark.parametrize("loss", ["ncp", "generalised"])
+@pytest.mark.parametrize("algorithm", ["auto(seconds=0.2)", "refine(sweeps=3)"])
+def test_the_curve_falls_to_what_the_classes_lose(algorithm, loss):
+    said = []
+    frame = pl.concat([PEOPLE] * 2)  # too many rows to evolve
+    asked = {"quasi": ["age", "town", "job"], "plain": ["ill"], "k": 5, "loss": loss}
+    report = shoal.anonymize(
+        frame, **asked, algorithm=algorithm, on_progress=lambda doing, done: said.append(doing)
+    ).report
+    spent, lost = zip(*report.curve, strict=True)
+    assert list(spent) == sorted(spent)
+    assert spent[0] == 0
+    assert len(lost) >= 3
+    assert lost[-1] == pytest.approx(report.ncp)
+    if loss == "ncp":
+        assert list(lost) == sorted(lost, reverse=True)
+        figures = [doing.figures.best for doing in said if doing == "refining" and hasattr(doing, "figures")]
+        assert min(figures) == pytest.approx(report.ncp)
+
+
 def test_auto_makes_one_pass_where_there_is_no_time_for_more():
     fast = "auto(seconds=0.0001)"
     notes = shoal.anonymize(

@@ -119,3 +119,14 @@ def test_the_curve_of_an_evolution(shown):
     assert "best loss 4.0000 ▆▅▁ 1.0000" in lines
     assert "mean loss 5.0000 █▆▃ 2.0000" in lines
     assert "tables bred 99 in 0.50 s, 198 per second" in lines
+
+
+def test_the_curve_of_a_refinement_where_a_budget_was_named(shown):
+    plain = {"optimal": None, "lower_bound": None, "search_space_log10": None, "cuts": None}
+    curve = ((0.0, 0.3), (0.25, 0.2), (1.5, 0.1))
+    named = {"algorithm": {"name": "auto", "parameters": {"seconds": 1.5}}}
+    lines = shown(curve=curve, **plain, **named)
+    assert "refinement 0.3000 █▅▁ 0.1000 in 1.5 s of the budget" in lines
+    assert "classes measured 99 in 0.50 s, 198 per second" in lines
+    for less in ({"curve": curve}, {"curve": curve[:2]} | named):
+        assert "refinement" not in " ".join(shown(**plain, **less))
