@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.algorithms.cell_bounds import find_bound_by_cells, is_for_cell_prices
 from shoal.algorithms.problem import Problem, Progress, silent
 from shoal.algorithms.space import ClusteringSpace, Worker, start_worker
 from shoal.codespace.loss import find_cell_costs
@@ -45,6 +46,8 @@ def find_lower_bound(problem: Problem, seconds: float, on_progress: Progress = s
     size = count_least_rows(problem)
     if size < 2 or not is_bounded(problem):
         return None
+    if is_for_cell_prices(problem, seconds):
+        return find_bound_by_cells(problem, size, seconds, on_progress)
     prices = _Prices(problem, size, seconds)
     with start_worker(on_progress) as run:
         prices.find_floors(run, on_progress)
