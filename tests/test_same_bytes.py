@@ -24,6 +24,7 @@ PERMITTED = {
     ("assessment/attacks/kinds.py", "product"): "sums of whole numbers, which are exact in any order",
     ("assessment/attacks/attack_data.py", "product"): "scipy's sparse product of counts",
     ("assessment/attacks/people.py", "product"): "sums of whole numbers, which are exact in any order",
+    ("assessment/comparisons/utility.py", "product"): "a figure that is rounded to nine decimals",
     ("cli/arguments.py", "elementary"): "rounded to whole numbers, and never halfway between two",
     ("engines/disk_counting.py", "group_by"): "whole numbers, put in order afterwards",
     ("engines/packing.py", "argsort"): "equal numbers find the same place, whichever is looked up first",

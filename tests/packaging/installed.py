@@ -70,7 +70,7 @@ def brings_its_data(here: Environment, version: str) -> None:
 
 def completes_in_a_shell(here: Environment, version: str) -> None:
     asked = {"_SHOAL_COMPLETE": "complete_bash", "COMP_WORDS": "shoal anonymize --q", "COMP_CWORD": "2"}
-    assert set(here.run("shoal", **asked).split()) == {"--quasi", "--quiet"}
+    assert set(here.run("shoal", **asked).split()) == {"--quasi", "--query", "--quiet"}
 
 
 def verifies(here: Environment, version: str) -> None:

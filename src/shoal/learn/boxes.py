@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from shoal.codespace.encoding import EncodedColumn
 from shoal.learn.sklearn_io import convert_to_floats
+from shoal.support.arithmetic import weighted_sum
 from shoal.table import Table, to_strings
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -85,7 +86,7 @@ class BoxedColumn:
         domain, last = self.column.domain, self.column.domain.size - 1
         if low == 0 and high == last:
             return {}
-        of_rank = np.argsort(self.rank)
+        of_rank = np.argsort(self.rank, kind="stable")
         if domain.kind != "number":
             return {"among": [domain.labels[int(code)] for code in of_rank[low : high + 1]]}
         part: dict[str, Any] = {}
@@ -175,7 +176,7 @@ def grow_boxes(
         standing = _choose_standing(empty, codes, places, box_of, before, numeric, ask)
         many = np.bincount(box_of, minlength=len(low))
         losses = [
-            float(each.measure_widths(low[:, j], high[:, j]) @ many / many.sum())
+            float(weighted_sum(each.measure_widths(low[:, j], high[:, j]), many) / many.sum())
             for j, each in enumerate(boxed)
         ]
         found.append(Boxes(boxed, low, high, standing, losses))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from math import isqrt
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -108,7 +109,7 @@ def compute_poisson_tail(mean: float, size: int) -> float:
     # The side that has the lesser chances is added up: a difference from 1 would have no digits left.
     above = mean < size
     first = size if above else 0
-    number = np.arange(first, size + 80 + 20 * int(size**0.5) if above else size).astype(np.float64)
+    number = np.arange(first, size + 80 + 20 * isqrt(size) if above else size).astype(np.float64)
     chances = exp(number * float(log(mean)) - mean - log_gamma(number + 1))
     found = float(chances.sum())
     return min(found if above else 1 - found, 1.0)

@@ -106,7 +106,7 @@ def _read_column(column: pl.Series, labels: Mapping[Any, str]) -> pl.Series:
         # These programs have no other missing text.
         column = column.set(column == "", None)
     if labels:
-        values = column.unique().drop_nulls().to_list()
+        values = column.unique(maintain_order=True).drop_nulls().to_list()
         if all(value in labels for value in values):
             texts = [labels[value] for value in values]
             return column.replace_strict(values, texts, return_dtype=pl.String)

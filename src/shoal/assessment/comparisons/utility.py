@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,7 +183,7 @@ def _correlate(x: Floats, y: Floats, x_squared: Floats, y_squared: Floats, weigh
         for each, squared, mean in ((x, x_squared, mean_x), (y, y_squared, mean_y))
     ]
     product = spreads[0] * spreads[1]
-    return shared / product**0.5 if product > 1e-24 else 0.0
+    return shared / sqrt(product) if product > 1e-24 else 0.0
 
 
 def _compare_tables(
@@ -227,13 +228,13 @@ def _measure_propensity(recoding: Recoding, columns: Sequence[_QuasiColumn]) -> 
     told = np.array([_scale(each, weight) for each in features])
     released = np.append(np.zeros(recoding.table.weight.size), np.ones(rows.size))
     chance = _fit_chances(told, released, weight)
-    return float(weighted_sum((chance - 0.5) ** 2, weight) / weight.sum())
+    return round(float(weighted_sum((chance - 0.5) ** 2, weight) / weight.sum()), 9)
 
 
 def _scale(feature: Floats, weight: Floats) -> Floats:
     """A feature with mean 0 and spread 1; what does not vary stays as it is."""
     mean = weighted_sum(feature, weight) / weight.sum()
-    spread = (weighted_sum((feature - mean) ** 2, weight) / weight.sum()) ** 0.5
+    spread = sqrt(weighted_sum((feature - mean) ** 2, weight) / weight.sum())
     return np.asarray((feature - mean) / spread if spread > 1e-9 else np.ones_like(feature), np.float64)
 
 
