@@ -25,9 +25,10 @@ SOURCE = ROOT / "src" / "shoal"
 DOCS = ROOT / "docs"
 FOLDERS = {"algorithms": ALGORITHMS, "models": MODELS, "losses": LOSSES}
 PAGES = {"t": "closeness"}  # where a page has another name than its entry
-NUMBERS = (
-    "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty".split()  # noqa: SIM905
-)
+NUMBERS = (  # noqa: SIM905
+    "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty twenty-one "
+    "twenty-two twenty-three twenty-four twenty-five twenty-six twenty-seven twenty-eight twenty-nine"
+).split()
 
 
 def find_stale() -> dict[str, str]:
@@ -166,7 +167,7 @@ def update_readme(text: str) -> str:
     text = add_rows(text, r"^\| take \| when \|$", rows)
     for table, what in ((MODELS, "privacy models"), (LOSSES, "losses")):
         number = NUMBERS[len(table.built_in) - 10]
-        text = re.sub(rf"\[\w+ {what}\]", f"[{number} {what}]", text)
+        text = re.sub(rf"\[[\w-]+ {what}\]", f"[{number} {what}]", text)
     return text
 
 

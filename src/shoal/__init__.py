@@ -49,7 +49,7 @@ _DEFINED_IN = {
     "privacy": (
         "AlphaK AverageRisk BasicBeta DeltaDisclosure DeltaPresence DistinctL EnhancedBeta EntropyL "
         "KAnonymity KMap KMapEstimate KOfAny MaxRisk Measures PSensitive PopulationUniqueness "
-        "RecursiveCL SafePub TCloseness Uniqueness"
+        "Profitability RecursiveCL SafePub TCloseness Uniqueness"
     ),
     "recipes.recipe": "Recipe",
     "recipes.roles": "Identifier Person Plain Quasi Sensitive",

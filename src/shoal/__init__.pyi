@@ -50,6 +50,7 @@ from shoal.privacy import KOfAny as KOfAny
 from shoal.privacy import MaxRisk as MaxRisk
 from shoal.privacy import Measures as Measures
 from shoal.privacy import PopulationUniqueness as PopulationUniqueness
+from shoal.privacy import Profitability as Profitability
 from shoal.privacy import PSensitive as PSensitive
 from shoal.privacy import RecursiveCL as RecursiveCL
 from shoal.privacy import SafePub as SafePub

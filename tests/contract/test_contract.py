@@ -157,6 +157,9 @@ MODEL_CASES: Mapping[str, list[ModelCase]] = {
     "population-uniqueness": [
         ModelCase(("population-uniqueness(share=0,fraction=0.1)",), lambda values, whole: len(values) >= 2)
     ],
+    "profitability": [
+        ModelCase(("profitability(gain=300,cost=100,attack=none)",), lambda values, whole: len(values) >= 3)
+    ],
     "k-map-estimate": [
         ModelCase(("k-map-estimate(k=20,fraction=0.01)",), lambda values, whole: len(values) >= 3)
     ],

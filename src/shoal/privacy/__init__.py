@@ -30,6 +30,7 @@ from shoal.privacy.population import (
     read_population,
 )
 from shoal.privacy.population_uniqueness import PopulationUniqueness
+from shoal.privacy.profitability import Profitability
 from shoal.privacy.recursive_cl import RecursiveCL
 from shoal.privacy.risk import AverageRisk, MaxRisk, Uniqueness
 from shoal.privacy.safepub import SafePub, sampling_rate
@@ -68,6 +69,7 @@ __all__ = [
     "Population",
     "PopulationFit",
     "PopulationUniqueness",
+    "Profitability",
     "RecursiveCL",
     "SafePub",
     "SensitiveCounts",
@@ -112,6 +114,7 @@ _BUILT_IN = {
     "average-risk": AverageRisk,
     "uniqueness": Uniqueness,
     "population-uniqueness": PopulationUniqueness,
+    "profitability": Profitability,
     "safepub": SafePub,
 }
 MODELS = ExtensionTable("privacy model", "shoal.models", Model, ("holds", "achieved"), _BUILT_IN)

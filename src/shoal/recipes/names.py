@@ -23,7 +23,8 @@ PARAMETERS = (
 MODELS = (
     "k, k-of-any, alpha-k, distinct-l, entropy-l, recursive-cl, t, basic-beta, enhanced-beta, "
     "delta-disclosure, p-sensitive, k-map (with population=FILE), k-map-estimate, delta-presence (with "
-    "population=FILE), max-risk, average-risk, uniqueness, population-uniqueness or safepub"
+    "population=FILE), max-risk, average-risk, uniqueness, population-uniqueness, profitability or "
+    "safepub"
 )
 
 LOSSES = (

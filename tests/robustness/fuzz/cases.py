@@ -385,7 +385,7 @@ ABOUT_VALUES = (*_VALUES, *(name for name in _NEW if ALL_MODELS[name].sensitive)
 ABOUT_ROWS = (*_ROWS, *(name for name in _NEW if not ALL_MODELS[name].sensitive))
 
 
-_WORDS = ("form", "estimator")  # parameters whose values are words
+_WORDS = ("form", "estimator", "attack")  # parameters whose values are words
 
 
 def _asked(random: Random, name: str, sensitive: list[Column]) -> dict[str, Any]:
@@ -412,6 +412,13 @@ def _asked(random: Random, name: str, sensitive: list[Column]) -> dict[str, Any]
         "uniqueness": {"share": (0, 0.05, 0.2, 0.5)},
         "k-of-any": {"m": (1, 2, 2, 3), "k": (2, 3, 5)},
         "population-uniqueness": {"share": (0, 0.05, 0.3), "fraction": (0.01, 0.1, 0.5, 1)},
+        "profitability": {
+            "gain": (300, 10),
+            "cost": (4, 100, 150),
+            "benefit": (1200, 100),
+            "loss": (300, 1000),
+            "attack": ("none", "permitted"),
+        },
         "k-map-estimate": {
             "k": (2, 3, 5, 20),
             "fraction": (0.01, 0.1, 0.5, 1),

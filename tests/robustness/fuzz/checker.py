@@ -532,8 +532,17 @@ _OF_ROWS: dict[str, Callable[[list[int], dict[str, Any]], bool]] = {
     "uniqueness": lambda sizes, p: Fraction(sizes.count(1), sum(sizes)) <= exactly(p["share"]),
     # Searches are to ask for two rows, with which nobody is estimated to be unique.
     "population-uniqueness": lambda sizes, p: min(sizes) >= 2,
+    # By the defaults for what is not drawn; see the page of the model.
+    "profitability": lambda sizes, p: all(_pays(size, p) for size in sizes),
     "k-map-estimate": lambda sizes, p: min(sizes) >= p["k"] or _is_rare(min(sizes), p),
 }
+
+
+def _pays(size: int, p: dict[str, Any]) -> bool:
+    """Whether no attack on a class pays or, where that is permitted, rows bring more than attacks cost."""
+    attacked = exactly(p["gain"]) / size > exactly(p["cost"])
+    permitted = p["attack"] == "permitted" and exactly(p["loss"]) / size <= exactly(p["benefit"])
+    return not attacked or permitted
 
 
 def _is_rare(size: int, p: dict[str, Any]) -> bool:

@@ -18,7 +18,7 @@ from shoal.engines.api import Hierarchies, known_columns
 from shoal.engines.memory import run_in_memory
 from shoal.errors import GoalNotMet, RecipeError, ShoalError
 from shoal.kernels.compiled import working_time
-from shoal.privacy import DistinctL, KAnonymity, Model, read_models
+from shoal.privacy import DistinctL, KAnonymity, Model, Profitability, read_models
 from shoal.recipes.recipe import Recipe
 from shoal.report import Report
 from shoal.report.pictures import Picture, format_cell, write_page
@@ -49,6 +49,7 @@ SCHEMA: dict[str, Any] = {
     "correlation": pl.Float64,
     "contingency": pl.Float64,
     "disclosure": pl.Float64,
+    "payout": pl.Float64,
     "seconds": pl.Float64,
     "status": pl.String,
     "reason": pl.String,
@@ -193,6 +194,7 @@ class Comparison:
         utility = None if report.evidence is None else measure_utility(report.evidence.recoding)
         return number, {
             **({} if utility is None else utility.to_dict()),
+            "payout": self._compute_payout(report),
             "loss": float(report.loss["value"]),
             "ncp": report.ncp,
             "classes": report.classes,
@@ -205,6 +207,17 @@ class Comparison:
             "status": "done",
             "reason": "",
         }
+
+    def _compute_payout(self, report: Report) -> float | None:
+        """What a release brings by row, if a model says what rows bring and what attacks cost."""
+        for model in self.base.models:
+            if isinstance(model, Profitability):
+                reached = next(each.achieved for each in report.models if each.name == "profitability")
+                assert isinstance(reached, dict)
+                # Suppressed rows have lost all their detail: they bring nothing, and nobody attacks them.
+                released = report.released_rows / (report.rows or 1)
+                return model.benefit * (1 - report.ncp) - reached["lost"] * released
+        return None
 
 
 def _measure_average_risk(report: Report) -> float:

@@ -87,6 +87,8 @@ def _list_columns(found: Comparison) -> Iterator[tuple[str, Callable[[Mapping[st
     yield "detail lost", lambda row: _format_share(row["ncp"])
     if found.base.suppress > 0:
         yield "rows suppressed", lambda row: _format_share(row["suppressed"])
+    if found.results["payout"].null_count() < found.results.height:
+        yield "payout", lambda row: "" if row["payout"] is None else f"{row['payout']:,.2f}"
     yield "classes", lambda row: "" if row["classes"] is None else f"{row['classes']:,}"
     yield "greatest risk", lambda row: _format_share(row["max_risk"])
     yield "average risk", lambda row: _format_share(row["average_risk"])

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.assessment.risks.attackers import compute_expected_share
 from shoal.errors import InputError
+from shoal.privacy.expected_share import compute_expected_share
 from shoal.table import Table, parse_values
 
 Floats = NDArray[np.float64]

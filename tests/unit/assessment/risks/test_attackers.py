@@ -9,12 +9,12 @@ from scipy.special import gammaln
 from shoal.assessment.risks.attackers import (
     Attacker,
     check_thresholds,
-    compute_expected_share,
     estimate_journalist_risk,
     measure_journalist_risk,
     measure_prosecutor_risk,
 )
 from shoal.errors import RecipeError
+from shoal.privacy.expected_share import compute_expected_share
 
 SIZE = np.array([2, 1, 3])
 
