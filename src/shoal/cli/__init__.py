@@ -6,6 +6,7 @@ it, so that ``shoal --help`` answers at once.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
@@ -47,6 +48,17 @@ def _start_log(form: str | None) -> None:
     log_to_stderr(form == "json")
 
 
+def _print_schema(name: str | None) -> None:
+    if name is None:
+        return
+    from shoal.report.schemas import SCHEMA_NAMES, describe_json  # noqa: PLC0415  few ask for it
+
+    if name not in SCHEMA_NAMES:
+        raise typer.BadParameter(f"'{name}' is none of {', '.join(SCHEMA_NAMES)}")
+    typer.echo(json.dumps(describe_json(name), indent=1))
+    raise typer.Exit
+
+
 def _choose_exit_codes(version: str | None) -> None:
     if version not in (None, "0.1", "0.2"):
         raise typer.BadParameter(f"'{version}' is neither 0.1 nor 0.2")
@@ -75,6 +87,18 @@ def _shoal(
             rich_help_panel=o.SHOWN,
             metavar="json|text",
             help="Before the command: write an event per line to standard error, as JSON or as text.",
+        ),
+    ] = None,
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            "--schema",
+            callback=_print_schema,
+            is_eager=True,
+            rich_help_panel=o.SHOWN,
+            metavar="NAME",
+            help="Print a JSON Schema: of a recipe, or of the report, verification, risk or error that "
+            "--json prints.",
         ),
     ] = None,
     exit_codes: Annotated[

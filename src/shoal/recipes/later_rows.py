@@ -16,6 +16,7 @@ from shoal.errors import GoalNotMet, InputError, OutputError, RecipeError, quote
 from shoal.privacy import population_of
 from shoal.privacy.labels import build_cover_matrix
 from shoal.privacy.people import has_repeated_people, read_people
+from shoal.recipes.ledger import Ledger, spell_cells
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.release_rows import (
     describe_release,
@@ -74,6 +75,14 @@ class Applied(PartlyPickled, Generic[FrameT]):
     recipe: Recipe = field(repr=False)
     kept: NDArray[np.int64] = field(repr=False)
     """Which of the later rows are released."""
+    ledger: Ledger | None = field(default=None, repr=False)
+    """What was released before, where a ledger counts it."""
+
+    def add_to_ledger(self, name: str) -> Ledger:
+        """The ledger with these rows; save it once they are released, and not before."""
+        if self.ledger is None:
+            raise RecipeError("these rows were counted without a ledger: give apply one")
+        return self.ledger.add(name, read_table(self.frame, self.recipe.reading.for_releases()).frame)
 
     @property
     def held_back(self) -> FrameT:
@@ -157,6 +166,8 @@ class LaterRows:
     """Columns that are not released."""
     person: NDArray[np.int64] | None = None
     """[rows] whose row each is, where people are counted."""
+    ledger: Ledger | None = None
+    """What ``earlier`` was made of, where that is a ledger."""
 
     @classmethod
     def read_source(
@@ -177,8 +188,9 @@ class LaterRows:
                 "then have to satisfy the goal by themselves"
             )
         left_out = _list_left_out(saved, table, others)
+        ledger = earlier if isinstance(earlier, Ledger) else None
         before = None if earlier is None else _read_earlier(earlier, recipe)
-        return cls(saved, recipe, table, before, left_out, read_people(table, recipe.person))
+        return cls(saved, recipe, table, before, left_out, read_people(table, recipe.person), ledger)
 
     @property
     def columns(self) -> dict[str, Column]:
@@ -210,9 +222,8 @@ class LaterRows:
             if found.holds:
                 found = replace(found, findings=self._judge_whole(kept, later))
                 judge = self._make_judge(later.names, kept)
-                return Applied(
-                    frame, rows, gone, uncovered, gone - missed, found, judge, self.table, self.recipe, kept
-                )
+                told = (frame, rows, gone, uncovered, gone - missed, found, judge)
+                return Applied(*told, self.table, self.recipe, kept, self.ledger)
             kept = kept[self._find_good_rows(later, kept)]
 
     def _keeps_order(self) -> bool:
@@ -303,6 +314,8 @@ class LaterRows:
         """What an outsider sees of the columns that count: every cell as it is written."""
         names = (*self.recipe.quasi, *self.recipe.sensitive)
         parts = [part.frame for part in (self.earlier, later) if part is not None]
+        if self.ledger is not None:  # which has cells in its own spelling
+            parts[-1] = pl.DataFrame([spell_cells(later.frame[name]) for name in names])
         # An empty text and a missing sensitive value are the same to a reader of delimited text.
         return Table(_stack_cells(parts, names), Origin("path", format="text"), self.recipe.reading.na)
 
@@ -366,8 +379,15 @@ def _is_whole(column: pl.Series) -> bool:
     return bool(((present == present.floor()) & (present.abs() < _EXACT)).all())
 
 
-def _read_earlier(earlier: Any, recipe: Recipe) -> Table:
-    """The earlier release, or several of them as one table."""
+def _read_earlier(earlier: Any, recipe: Recipe) -> Table | None:
+    """The earlier release, or several of them as one table; None where a ledger has none yet."""
+    if isinstance(earlier, Ledger):
+        if set(earlier.names) != {*recipe.quasi, *recipe.sensitive}:
+            raise RecipeError(
+                f"the ledger counts {quote(earlier.names)}, and the classes are of "
+                f"{quote((*recipe.quasi, *recipe.sensitive))}: it is that of other releases"
+            )
+        return earlier.make_table() if earlier.rows else None
     if not isinstance(earlier, list | tuple):
         return read_table(earlier, recipe.reading.for_releases())
     tables = [read_table(each, recipe.reading.for_releases()) for each in earlier]

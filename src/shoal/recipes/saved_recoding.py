@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,11 +17,14 @@ from shoal.codespace.edges import read_share
 from shoal.codespace.recoding import Recoding
 from shoal.errors import InputError, RecipeError
 from shoal.recipes.later_rows import Applied, LaterRows
+from shoal.recipes.ledger import Ledger
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.settings import Others, RowOrder
+from shoal.support.addresses import is_address
 from shoal.support.files import as_utf8, read_small, whole_file
 from shoal.support.typed_frames import FrameT, PathLike
-from shoal.table import Column
+from shoal.table import Column, read_table
+from shoal.table.sources import list_files
 
 _FORMAT = "shoal recoding 1"
 _MEGABYTES = 1024  # millions of classes
@@ -137,6 +141,17 @@ class SavedRecoding:
             tuple(content.get("released", (*recipe.quasi, *recipe.sensitive, *recipe.plain))),
         )
 
+    def open_ledger(self, ledger: Ledger | str | Path, earlier: object = None) -> Ledger:
+        """A ledger, or that of a file; one that does not exist yet begins with the ``earlier`` releases."""
+        if not isinstance(ledger, Ledger) and not Path(ledger).exists():
+            found = Ledger.begin((*self.recipe.quasi, *self.recipe.sensitive))
+            for name, release in _list_releases(earlier):
+                found = found.add(name, read_table(release, self.recipe.reading.for_releases()).frame)
+            return found
+        if earlier is not None:
+            raise RecipeError("the ledger counts what was released so far: leave out the earlier releases")
+        return ledger if isinstance(ledger, Ledger) else Ledger.load(ledger)
+
     @overload
     def apply(
         self,
@@ -149,6 +164,7 @@ class SavedRecoding:
         accept: Mapping[str, str] | None = None,
         row_order: RowOrder | None = None,
         hold_back: bool = False,
+        ledger: Ledger | str | Path | None = None,
     ) -> Applied[pl.DataFrame]: ...
 
     @overload
@@ -163,6 +179,7 @@ class SavedRecoding:
         accept: Mapping[str, str] | None = None,
         row_order: RowOrder | None = None,
         hold_back: bool = False,
+        ledger: Ledger | str | Path | None = None,
     ) -> Applied[FrameT]: ...
 
     def apply(
@@ -176,6 +193,7 @@ class SavedRecoding:
         accept: Mapping[str, str] | None = None,
         row_order: RowOrder | None = None,
         hold_back: bool = False,
+        ledger: Ledger | str | Path | None = None,
     ) -> Applied[Any]:
         """Recode later rows as those of the release were, and verify them.
 
@@ -203,6 +221,9 @@ class SavedRecoding:
         hold_back : bool
             Whether rows that cannot be released yet wait for later ones, see `Applied.held_back`. Then any
             number of them is permitted.
+        ledger : Ledger or path, optional
+            What was released so far, counted, in place of ``earlier``; see `Applied.add_to_ledger`. A file
+            that does not exist yet begins with the releases of ``earlier``.
         """
         if hold_back and suppress is not None:
             raise RecipeError("rows that are held back are not suppressed: leave out suppress or hold_back")
@@ -214,7 +235,20 @@ class SavedRecoding:
             accept={**said.accept, **(accept or {})},
             row_order=said.row_order if row_order is None else row_order,
         )
+        if ledger is not None:
+            earlier = self.open_ledger(ledger, earlier)
         return LaterRows.read_source(self, recipe, source, earlier, others).recode_and_verify()
+
+
+def _list_releases(earlier: Any) -> list[tuple[str, Any]]:
+    """Earlier releases with their names, one by one."""
+    if earlier is None:
+        return []
+    if isinstance(earlier, list | tuple):
+        return [pair for each in earlier for pair in _list_releases(each)]
+    if isinstance(earlier, str | os.PathLike) and not is_address(earlier):
+        return [(path.name, path) for path in list_files(Path(earlier))]
+    return [(str(earlier) if is_address(earlier) else "a frame", earlier)]
 
 
 def _keep_edges(stated: Mapping[str, str], found: Mapping[str, str | None]) -> dict[str, str]:

@@ -260,7 +260,8 @@ class Table:
                 continue
             values = _as_pandas(copy_column(series.alias("")), same)
             # Bare values, since a Series would be aligned on an index that need not be unique.
-            arrays[place[name]] = prune_pandas((_restore_type(values, dtype) if same else values).array)
+            restored = _restore_type(values, native.iloc[:, place[name]]) if same else values
+            arrays[place[name]] = prune_pandas(restored.array)
         return arrays
 
 
@@ -280,12 +281,16 @@ def _as_pandas(series: pl.Series, same: bool) -> Any:
     return write_arrowless(series, import_optional("pandas", "pandas"))
 
 
-def _restore_type(values: Any, dtype: Any) -> Any:
+def _restore_type(values: Any, before: Any) -> Any:
     """A pandas column in the type that it had; as it is, where pyarrow can only read that type."""
     try:
-        return values.astype(dtype)
+        return values.astype(before.dtype)
     except NotImplementedError:
         return values
+    except (TypeError, ValueError):  # intervals and the like, which were read as their texts
+        known = {str(each): each for each in before.dropna().unique()}
+        found = [None if each is None else known.get(str(each)) for each in values.array]
+        return values if None in found else type(values)(found, dtype=before.dtype)
 
 
 def from_native(

@@ -13,6 +13,7 @@ from shoal.cli import options as o
 from shoal.cli import standard
 from shoal.cli.options import option
 from shoal.cli.screen import make_console
+from shoal.errors import RecipeError
 from shoal.recipes.saved_recoding import SavedRecoding
 from shoal.recipes.settings import RowOrder
 from shoal.report.terminal import show_applied
@@ -54,6 +55,16 @@ def apply(
             help="What happens to columns that the earlier release does not have; an error if not said.",
         ),
     ] = None,
+    ledger: Annotated[
+        Path | None,
+        option(
+            "--ledger",
+            panel=o.GOAL,
+            metavar="FILE",
+            help="A file that counts the classes of all releases so far, in place of --earlier; the new "
+            "rows are added once they are written. If it does not exist, it begins with --earlier.",
+        ),
+    ] = None,
     hold_back: Annotated[
         Path | None,
         option(
@@ -81,6 +92,8 @@ def apply(
     the share that is permitted. Nothing is written that was not verified.
     """
     standard.check_standard_output(output, as_json)
+    if ledger is not None and output is None:
+        raise RecipeError("a ledger counts what was released: name an output")
     tables = [table for table in (input, earlier) if table is not None]
     known = [recoding, *(part for table in tables for part in list_files(table))]
     with standard.to_standard_output(output, input, out_format) as target:
@@ -88,6 +101,8 @@ def apply(
             check_writable(target, known)
         if hold_back:
             check_writable(hold_back, [*known, *([target] if target else [])])
+        if ledger:
+            check_writable(ledger, [*known, *([target] if target else [])], table=False)
         saved = SavedRecoding.load(recoding)
         table = read_table(input, saved.recipe.reading, left_out=saved.recipe.left_out)
         applied = saved.apply(
@@ -100,15 +115,20 @@ def apply(
             accept=a.reasons_of(accept),
             row_order=cast(RowOrder | None, row_order),
             hold_back=hold_back is not None,
+            ledger=ledger,
         )
+        # Before anything is written, since a release that was counted already is refused.
+        counted = None if ledger is None else applied.add_to_ledger(str(output))
         if hold_back:  # before the release: nobody loses a row if that cannot be written
             applied.write_held_back(hold_back)
         if target:
             applied.write(target)
-        if as_json:
-            files = {"output": output, "held_back": hold_back}
-            told = {name: None if path is None else str(path) for name, path in files.items()}
-            typer.echo(json.dumps({**applied.to_dict(), **told}))
-        elif not quiet:
-            console = make_console(stderr=output == standard.DASH)
-            show_applied(console, str(input), applied, output, hold_back)
+    if counted is not None and ledger is not None:  # once the release is out, and not before
+        counted.save(ledger)
+    if as_json:
+        files = {"output": output, "held_back": hold_back, "ledger": ledger}
+        told = {name: None if path is None else str(path) for name, path in files.items()}
+        typer.echo(json.dumps({**applied.to_dict(), **told}))
+    elif not quiet:
+        console = make_console(stderr=output == standard.DASH)
+        show_applied(console, str(input), applied, output, hold_back)
