@@ -11,6 +11,7 @@ from shoal.errors import InputError, RecipeError
 from shoal.support.arithmetic import log10
 from shoal.support.pickling import PartlyPickled
 from shoal.support.progress import measure_gap
+from shoal.support.warning_codes import find_warning_code
 from shoal.verification.findings import Finding
 from shoal.verification.verifier import Verdict
 
@@ -167,6 +168,7 @@ class Report(PartlyPickled):
         # Lists, as JSON has them; asdict keeps tuples.
         for name in ("quasi", "sensitive", "identifier", "warnings", "notes"):
             plain[name] = list(plain[name])
+        plain["warning_codes"] = [find_warning_code(text) for text in self.warnings]
         plain["tried"] = [{"name": name, "lost": lost} for name, lost in self.tried]
         plain["models"] = [model.to_dict() for model in self.models]
         plain["findings"] = [finding.to_dict() for finding in self.findings]

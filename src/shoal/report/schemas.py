@@ -83,6 +83,7 @@ def _describe_report() -> Schema:
             "loss": _object({"name": TEXT, "value": _or_null(NUMBER)}),
             "ncp": SHARE,
             "warnings": TEXTS,
+            "warning_codes": _list(_or_null({"type": "string", "pattern": "^W[0-9]{2}$"})),
             "notes": TEXTS,
             "seconds": _object({phase: {"type": "number", "minimum": 0} for phase in phases}),
             **dict.fromkeys((*of_search, "seed", "output"), ANY),

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import sys
 from datetime import UTC, datetime
 from typing import Any
 
+from shoal.support.warning_codes import find_warning_code
+
 LOGGER = logging.getLogger("shoal")
 LOGGER.addHandler(logging.NullHandler())
-_CODE = re.compile(r"^\[(W[0-9]+)\] ")
 
 
 def log_event(event: str, message: str, level: int = logging.INFO, **fields: Any) -> None:
@@ -25,8 +25,7 @@ def log_event(event: str, message: str, level: int = logging.INFO, **fields: Any
 
 def log_warning(text: str) -> None:
     """Log a warning of a report, with its code if it has one."""
-    code = _CODE.match(text)
-    log_event("warning", text, logging.WARNING, code=code[1] if code else None)
+    log_event("warning", text, logging.WARNING, code=find_warning_code(text))
 
 
 class JsonFormatter(logging.Formatter):

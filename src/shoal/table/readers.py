@@ -37,12 +37,14 @@ from shoal.table.formats import (
     read_chunks,
 )
 from shoal.table.frames import Origin, Table, check_columns, check_names, check_schema, from_native
-from shoal.table.native import LeftOut, flatten_left_out, holds_values, leave_nothing_out
+from shoal.table.native import LeftOut, explain_failure, flatten_left_out, holds_values, leave_nothing_out
 from shoal.table.sources import (
     ensure_parts_unchanged,
+    is_delta_table,
     is_file_object,
     join_parts,
     list_parts,
+    open_delta_table,
     spool_file_object,
 )
 
@@ -196,6 +198,10 @@ def _read_address(address: str, options: ReadOptions, may_be_empty: bool) -> tup
 
 def _read_files(path: Path, options: ReadOptions, may_be_empty: bool) -> tuple[pl.DataFrame, Origin]:
     """Read a file, or all parts of a table that is several."""
+    if is_delta_table(path):
+        with explain_failure(f"the Delta table {path}"):
+            rows = pl.DataFrame(pl.from_arrow(open_delta_table(path).to_table()))
+        return rows, Origin("path", path=path, format="parquet")
     parts = list_parts(path)
     with ensure_parts_unchanged(parts or [path]):
         if parts is None:

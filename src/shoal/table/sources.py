@@ -60,6 +60,18 @@ def would_be_part(path: Path, file: Path) -> bool:
     return has_magic(str(path)) and not path.exists() and file.resolve().match(str(path.absolute()))
 
 
+def is_delta_table(path: Path) -> bool:
+    """Whether a folder is a Delta table, of which not every file is a part."""
+    return (path / "_delta_log").is_dir()
+
+
+def open_delta_table(path: Path) -> Any:
+    """The current version of a Delta table, as a data set of pyarrow."""
+    library = import_optional("deltalake", "shoal[delta]")
+    import_optional("pyarrow.dataset", "shoal[delta]")
+    return library.DeltaTable(str(path)).to_pyarrow_dataset()
+
+
 @contextmanager
 def ensure_parts_unchanged(parts: Sequence[Path]) -> Iterator[None]:
     """Raise an InputError if a file is another one at the end."""
@@ -139,6 +151,9 @@ def write_spool(source: object, path: Path, query: str | None = None) -> bool:
         check_address(str(source))
         load_table(str(source), query, path)
         return True
+    if isinstance(source, str | os.PathLike) and is_delta_table(Path(source)):
+        with explain_failure(f"the Delta table {source}"):
+            source = open_delta_table(Path(source))
     if isinstance(source, str | os.PathLike):
         parts = list_parts(Path(source))
         if parts is None:
