@@ -35,6 +35,7 @@ from shoal.table.formats import (
     has_magic,
     import_optional,
     read_chunks,
+    read_head,
 )
 from shoal.table.frames import Origin, Table, check_columns, check_names, check_schema, from_native
 from shoal.table.native import LeftOut, explain_failure, flatten_left_out, holds_values, leave_nothing_out
@@ -220,6 +221,7 @@ def _read_files(path: Path, options: ReadOptions, may_be_empty: bool) -> tuple[p
 
 def _read_path(path: Path, options: ReadOptions, may_be_empty: bool) -> tuple[pl.DataFrame, Origin]:
     check_file(path)
+    _refuse_database(path)
     format, compression = detect_format(path)
     if format == "text":
         return _read_text(path, compression, options, may_be_empty)
@@ -235,6 +237,16 @@ def _read_path(path: Path, options: ReadOptions, may_be_empty: bool) -> tuple[pl
     _check_magic(path, format, compression)
     with _open_content(path, compression) as content:
         return _read_excel(path, content, options), origin
+
+
+def _refuse_database(path: Path) -> None:
+    """Say how a table of a database is named, to somebody who named its file alone."""
+    head = read_head(path, None, 16)
+    schemes = {"sqlite": head.startswith(b"SQLite format 3\0"), "duckdb": head[8:12] == b"DUCK"}
+    for scheme, is_one in schemes.items():
+        if is_one:
+            strokes = "///"  # a path from the root begins with a fourth
+            raise InputError(f"{path} is a database: name a table in it, as {scheme}:{strokes}{path}#TABLE")
 
 
 def _read_extension(path: Path, format: Format, compression: Compression | None) -> pl.DataFrame:

@@ -299,6 +299,16 @@ def test_files_take_no_query(tmp_path):
             shoal.run(with_query, source)
 
 
+@pytest.mark.parametrize("scheme", ["sqlite", "duckdb"])
+def test_a_file_alone_is_told_how_its_table_is_named(scheme, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fill(f"{scheme}:///clinic.db")
+    with pytest.raises(InputError, match=f"as {scheme}:///clinic.db#TABLE"):
+        shoal.anonymize("clinic.db", **GOAL)
+    absolute = f"{scheme}:///{tmp_path / 'clinic.db'}#people"
+    assert shoal.anonymize(absolute, **GOAL).report.rows == PEOPLE.height
+
+
 def test_mixed_kinds_of_sqlite_become_one_type(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = "(1, 1, 1, x'00', 9007199254740993), (2.5, 'x', null, null, 0.5)"
