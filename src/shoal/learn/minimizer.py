@@ -125,6 +125,9 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
     2021.
     """
 
+    _guards_decide = False
+    """Whether rows that would be guards choose where to stop, if somebody else measures what is kept."""
+
     def __init__(
         self,
         estimator: Any = None,
@@ -177,6 +180,8 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         guard, rest = rows.take(order[: plan.rows]), order[plan.rows :]
         stopping = min(rest.size // _STOP, _MOST)
         stop, search = rows.take(rest[:stopping]), rows.take(rest[stopping:])
+        if self._guards_decide:
+            stop = rows.take(order[: plan.rows + stopping])
         columns = self._encode_columns(search.table)
         best = finest = _Candidate.from_state([GeneralizedColumn.from_column(column) for column in columns])
         # Without rows to test a result on there is no use in a search for one.

@@ -574,3 +574,23 @@ def test_a_minimizer_without_columns_to_change_describes_itself(interacting):
     minimizer = Minimizer(predict, 0.9, cells="best", keep=list(frame.columns)).fit(frame)
     assert minimizer.describe().startswith("0.0%")
     assert minimizer.ncp_ == 0
+
+
+def test_rows_that_are_no_guards_may_decide(interacting, monkeypatch):
+    frame, predict = interacting
+    measure, sizes = Minimizer._measure_candidate, []
+
+    def watch(self, rows, candidate):
+        sizes.append(rows.size)
+        return measure(self, rows, candidate)
+
+    monkeypatch.setattr(Minimizer, "_measure_candidate", watch)
+    Minimizer(predict, 0.9, confidence=None).fit(frame[:300])
+    assert set(sizes) == {75}  # a quarter are guards, and a third of the others decide
+    sizes.clear()
+    careful = Minimizer(predict, 1.0, confidence=None)
+    careful._guards_decide = True
+    careful.fit(frame[:300])
+    assert set(sizes[:-1]) == {150}
+    deciding = np.random.default_rng(0).permutation(300)[:150]
+    assert careful.agreement(frame.iloc[deciding]) == 1
