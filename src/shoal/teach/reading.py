@@ -145,9 +145,11 @@ def _list_options(
     if mine is None:
         return
     line = sorted(known)
+    # The full range says no more than the suppressed cell, unless that could also be a missing value.
+    whole = (line[0], line[-1]) if places is not None and None not in places else None
     for low in (place for place in line if place <= mine):
         for high in (place for place in line if place >= mine and place > low):
-            if (low, high) != (line[0], line[-1]):  # the full range says no more than the suppressed cell
+            if (low, high) != whole:
                 held = frozenset(known[place] for place in line if low <= place <= high)
                 yield f"[{known[low]}-{known[high]}]", held, (high - low) / (line[-1] - line[0])
 
@@ -157,8 +159,12 @@ def _list_groups(
 ) -> Iterator[tuple[str, frozenset[str], Fraction]]:
     paths = {path[0]: path for path in tree.to_rows()}
     siblings = tree.sibling_counts()[:, tree.leaves.index(value)]
+    # A group of the same values as the one below it is no other way to write them.
+    known = [{value}, *([set(paths)] if set(column) <= set(paths) else [])]
     for level in range(1, tree.height):
         label = paths[value][level]
-        if label != paths[value][level - 1]:  # a label that is repeated upwards is one group
-            held = frozenset(text for text in column if text in paths and paths[text][level] == label)
+        leaves = {leaf for leaf, path in paths.items() if path[level] == label}
+        if leaves not in known:
+            known.append(leaves)
+            held = frozenset(text for text in column if text in leaves)
             yield label, held, Fraction(int(siblings[level]), len(set(column)))

@@ -6,8 +6,12 @@ import pytest
 import shoal
 from shoal import teach
 from shoal.errors import InputError
+from shoal.table.hierarchies import Hierarchy
 from shoal.teach.people import JOBS
 from shoal.teach.reading import read_teaching_table
+
+# Groups of the same values as what stands below them: of one job, and of all.
+ALONE = Hierarchy.from_tree({"any": {"manual": ["cook", "mason"], "desk": ["clerk"]}})
 
 
 def labels(small, row: int, column: int) -> list[str]:
@@ -27,6 +31,7 @@ def test_the_ways_to_write_a_value_of_a_tree():
     small = read_teaching_table(frame, hierarchies={"job": JOBS})
     assert labels(small, 0, 0) == ["*", "cook", "manual"]
     assert labels(small, 3, 0) == ["*", "pilot"]  # unknown to the tree
+    assert labels(read_teaching_table(frame.head(3), hierarchies={"job": ALONE}), 2, 0) == ["*", "clerk"]
     group = small.options[0][0][2]
     assert group.values == {"cook", "mason"}
     assert group.loss / small.unit == 2 / 4  # two groups, four distinct values
@@ -35,7 +40,9 @@ def test_the_ways_to_write_a_value_of_a_tree():
 def test_dates_missing_values_and_booleans():
     frame = pl.DataFrame({"day": ["2020-01-01", "2020-01-11", None], "is_old": [True, False, True]})
     small = read_teaching_table(frame)
-    assert labels(small, 0, 0) == ["*", "2020-01-01"]  # the only range is the full one
+    # The full range is no missing value, so it says more than the suppressed cell.
+    assert labels(small, 0, 0) == ["*", "2020-01-01", "[2020-01-01-2020-01-11]"]
+    assert labels(read_teaching_table(frame.head(2)), 0, 0) == ["*", "2020-01-01"]
     assert labels(small, 2, 0) == ["*", "?"]
     assert labels(small, 0, 1) == ["*", "true"]
     assert small.numbers[1] is None

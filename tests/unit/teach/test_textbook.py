@@ -11,7 +11,10 @@ import polars as pl
 import pytest
 
 from shoal import teach
+from shoal.algorithms.mingen import MinGen
+from shoal.engines.api import anonymize
 from shoal.errors import InputError
+from shoal.table.hierarchies import Hierarchy
 from shoal.teach.people import JOBS
 from shoal.teach.reading import read_teaching_table
 from shoal.teach.textbook import branching, program
@@ -124,6 +127,29 @@ def test_distortion_counts_changed_cells_and_weights_count():
     )
     assert plain == int(plain)
     assert weighted > plain
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_brute_force_and_the_exact_search_agree(seed):
+    """On the tables that there are, on the least loss, and on how many tables have it."""
+    random = Random(seed)
+    tree = Hierarchy.from_tree({"low": ["a", "b"], "mid": ["c"], "high": ["d", "e", "f"]})
+    kinds = {"number": [1, 2, 4, 9, None], "flat": ["x", "y", "z"], "tree": [*"abcdef"]}
+    for _ in range(3):
+        frame = pl.DataFrame({name: random.sample(values, 3) for name, values in kinds.items()})
+        frame = frame.select(random.sample(frame.columns, 2))
+        settings = {
+            "k": random.randint(1, 3),
+            "loss": random.choice(["certainty", "distortion"]),
+            "weights": {name: random.choice([1, 2, 0.5, 1e-9, 0]) for name in frame.columns},
+            "hierarchies": {"tree": tree} if "tree" in frame.columns else None,
+        }
+        meaning = random.choice(["matching", "classes"])
+        found = teach.brute_force(frame, meaning=meaning, **settings).figures
+        exact = MinGen(semantics=meaning)
+        report = anonymize(frame, quasi=frame.columns, algorithm=exact, **settings).report
+        assert (found["tables"], found["solutions"]) == (report.search_space, report.solutions), settings
+        assert found["loss"] == pytest.approx(report.loss["value"], rel=1e-9)
 
 
 def test_what_cannot_be_searched_is_refused_with_the_number_of_tables():

@@ -20,12 +20,13 @@ _STYLE_LAYERS = {"cover": 2, "axis": 3, "path": 3, "knife": 3, "now": 3, "frame"
 
 
 class LessonPicture(NamedTuple):
-    """Width, height, the shapes of every step, and where the visible part of a wider picture begins."""
+    """Width, height, the shapes of every step; what part of a wider picture is visible, and looked at."""
 
     width: int
     height: int
     frames: list[list[Shape]]
     lefts: list[int] | None = None
+    centres: list[int] | None = None
 
 
 class Theme(NamedTuple):
@@ -48,10 +49,15 @@ class Drawing:
     height: int
     frames: list[list[Shape]]
     lefts: list[int] | None
+    centres: list[int] | None
 
     def find_lefts(self) -> list[int]:
         """Per step, where the visible part begins."""
         return self.lefts or [0] * len(self.frames)
+
+    def find_centres(self) -> list[int]:
+        """Per step, how far across the visible part somebody should look; a narrow screen scrolls there."""
+        return self.centres or [0] * len(self.frames)
 
     def list_lifetimes(self) -> list[list[Any]]:
         """Every shape once, with the first and the last step of each time that it is seen."""
@@ -102,6 +108,7 @@ def draw_tree(lesson: Lesson) -> LessonPicture:
 
     frames: list[list[Shape]] = []
     lefts: list[int] = []
+    centres: list[int] = []
     for number, at in enumerate(current):
         x = 0.0 if at is None else place(nodes[at])[0]
         left = max(0, int((x - 200) // page) * page) if at is not None else (lefts or [0])[-1]
@@ -109,8 +116,9 @@ def draw_tree(lesson: Lesson) -> LessonPicture:
         parts = _list_parts(lesson.steps[number], left, height)
         frames.append([*_label_levels(lesson, levels, down, left), *seen, *parts])
         lefts.append(left)
+        centres.append(0 if at is None else round(x - left))
     room = 150 if lesson.name == "program" else 0
-    return LessonPicture(660, height + room, frames, lefts)
+    return LessonPicture(660, height + room, frames, lefts, centres)
 
 
 def _grow_tree(steps: Sequence[LessonStep]) -> tuple[list[_Node], list[int | None]]:
@@ -353,7 +361,7 @@ def draw_plane(lesson: Lesson) -> LessonPicture:
     def surround(rows: Sequence[int]) -> tuple[float, float, float, float]:
         left, right = min(across(xs[row]) for row in rows), max(across(xs[row]) for row in rows)
         top, bottom = min(down(ys[row]) for row in rows), max(down(ys[row]) for row in rows)
-        return left - 9, top - 9, right - left + 18, bottom - top + 18
+        return left - 8, top - 8, right - left + 16, bottom - top + 16
 
     still: list[Shape] = [
         ("curve", "axis", "40,20 40,340 645,340"),

@@ -63,9 +63,12 @@ def _encode_data(lesson: Lesson, drawing: Drawing) -> str:
                 "text": step.text,
                 "table": place[step.cells],
                 "left": left,
+                "centre": centre,
                 "figures": [(name, str(value)) for name, value in step.figures.items()],
             }
-            for step, left in zip(lesson.steps, drawing.find_lefts(), strict=True)
+            for step, left, centre in zip(
+                lesson.steps, drawing.find_lefts(), drawing.find_centres(), strict=True
+            )
         ],
         "width": drawing.width,
         "height": drawing.height,

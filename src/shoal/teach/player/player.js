@@ -31,6 +31,11 @@ function drawPicture() {
     if (first <= at && at <= end) DRAW[kind](svg, style, ...rest);
   }
   svg.setAttribute("viewBox", `${lesson.steps[at].left} 0 ${lesson.width} ${lesson.height}`);
+  // On a narrow screen the picture is wider than its frame: keep what is done now in sight.
+  const wide = svg.parentElement;
+  if (lesson.steps[at].centre && wide.scrollWidth > wide.clientWidth) {
+    wide.scrollLeft = (lesson.steps[at].centre / lesson.width) * svg.clientWidth - wide.clientWidth / 2;
+  }
   svg.setAttribute("aria-label", lesson.steps[at].text);
 }
 
