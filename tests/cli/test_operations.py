@@ -5,6 +5,7 @@ import json
 import logging
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import polars as pl
@@ -39,6 +40,20 @@ def test_the_log_is_one_object_per_line(table):
     assert told["shoal"] == {"version": shoal.__version__, "schema": 1}
     for name, path in (("input", "in.csv"), ("output", "out.csv")):
         assert told["checksums"][name] == hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def test_a_recipe_says_what_it_was_made_with(table):
+    assert run_to_end(run_command_line, [*RUN, "--recipe-out", "r.toml", "--quiet"])[0] == 0
+    made = tomllib.loads(Path("r.toml").read_text())["made"]
+    assert made["version"] == shoal.__version__
+    for name, path in (("input", "in.csv"), ("output", "out.csv")):
+        assert made[f"{name}_sha256"] == hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    # It is no setting: the recipe is the same without it.
+    assert shoal.Recipe.load("r.toml") == shoal.run("r.toml").recipe
+    before = Path("out.csv").read_bytes()
+    Path("r.toml").write_text(Path("r.toml").read_text().partition("[made]")[0])
+    assert run_to_end(run_command_line, ["run", "r.toml", "--quiet"])[0] == 0
+    assert Path("out.csv").read_bytes() == before
 
 
 def test_events_go_to_the_logger_and_have_the_codes_of_warnings(caplog):

@@ -73,6 +73,13 @@ def compute_checksums(files: Mapping[str, str | None]) -> dict[str, str | None]:
     return {name: _hash_file(path) for name, path in files.items()}
 
 
+def describe_making(recipe: Recipe, output: Path | None) -> dict[str, str]:
+    """The version, and the checksums of what was read and written, for the file of a recipe."""
+    files = {"input": name_source(recipe), "output": None if output is None else str(output)}
+    sums = {f"{name}_sha256": found for name, found in compute_checksums(files).items() if found is not None}
+    return {"version": __version__, **sums}
+
+
 def name_source(recipe: Recipe) -> str | None:
     """The file of which the checksum is told: none with safepub, which tells nothing but the release."""
     return None if recipe.uses_safepub else recipe.input

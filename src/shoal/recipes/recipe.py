@@ -405,14 +405,16 @@ class Recipe(RecipeSettings):
         """Read a recipe from a file that `save` wrote, or somebody; the same as `from_toml`."""
         return cls.from_toml(path)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, made: Mapping[str, str] | None = None) -> None:
         """Write the recipe to a file, whole or not at all; paths in it are relative to its folder.
 
-        Only its owner can read the file, because hierarchies in it can contain values of the table.
+        Only its owner can read the file, because hierarchies in it can contain values of the table. ``made``
+        is kept in a section of its own, for people: what a run was made with and of. Nobody reads it back.
         """
         path = Path(path)
+        told = "\n" + tomli_w.dumps({_MADE: dict(made)}) if made else ""
         with whole_file(path, private=True) as stream:
-            stream.write(self.to_toml(path.parent).encode())
+            stream.write((self.to_toml(path.parent) + told).encode())
 
     @classmethod
     def from_text(cls, text: str, path: Path) -> Recipe:
@@ -534,6 +536,7 @@ def check_private(recipe: Recipe) -> None:
         )
 
 
+_MADE = "made"  # the section that says what a run was made with
 _BY_COLUMN = ("sets", "trees")  # sections with an entry per column
 _BY_TABLE = "events"  # a section for each table
 _EVENT_ROLES = "event_roles"  # the roles that stand in these
@@ -655,7 +658,7 @@ def _read_settings(
 ) -> dict[str, Any]:
     """The settings in the tables of a recipe file, and of the file that it extends; paths start anywhere."""
     inherited = _read_base(content["extends"], folder, extended) if "extends" in content else {}
-    content = {section: values for section, values in content.items() if section != "extends"}
+    content = {section: values for section, values in content.items() if section not in ("extends", _MADE)}
     # A file that extends another without a heading of its own is of the same edition.
     heading = content.pop("shoal", None)
     edition = inherited["edition"] if heading is None and inherited else _read_edition(heading or {})

@@ -176,6 +176,7 @@ def _describe_recipe() -> Schema:
                 "properties": {"recipe": {"type": "integer", "minimum": 1, "maximum": EDITION}},
             },
             **sections,
+            "made": {"type": "object"},
             "sets": _by_column(TEXT),
             "trees": {"type": "object"},
             "events": _list({"type": "object", "properties": events, "additionalProperties": False}),

@@ -12,7 +12,7 @@ from shoal.cli import arguments as a
 from shoal.cli import options as o
 from shoal.cli import standard
 from shoal.cli.process import cancel_cluster
-from shoal.cli.screen import exit_by_verdict, name_source, print_report, progress
+from shoal.cli.screen import describe_making, exit_by_verdict, name_source, print_report, progress
 from shoal.engines.api import add_note, build_goal, check_engine
 from shoal.engines.api import run as run_recipe
 from shoal.engines.inputs import list_inputs
@@ -147,7 +147,8 @@ def anonymize(
         if whole and why is not None:  # of a table that has been read the run cannot know it
             release = add_note(release, why)
         if recipe_out:
-            standard.named_files_only(recipe, input, output).save(recipe_out)
+            made = describe_making(recipe, None if target is None or events else target)
+            standard.named_files_only(recipe, input, output).save(recipe_out, made)
         if recoding_out:
             release.saved_recoding().save(recoding_out)
         # People are shown the file they named, not the private one behind -o -.
