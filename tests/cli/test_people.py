@@ -357,6 +357,9 @@ def test_people_of_later_rows_are_counted(shoal, visits, write):
     who = [f"Q{rng.choice([0, 0, rng.randrange(25)]):02}" for _ in range(120)]
     lines = [f"{each},{rng.randrange(20, 92)},{rng.choice('ABC')},flu,{at}" for at, each in enumerate(who)]
     march = write("march.csv", "patient_id,age,ward,illness,number\n" + "\n".join(lines) + "\n")
+    # an earlier release is of no use here, so that nobody is sent to it
+    refused = shoal.fails(3, "apply", "classes.json", march, "-o", "later.csv", "--others", "drop")
+    assert "nothing is released: permit more, or anonymize all rows anew" in " ".join(refused.split())
     asked = ["apply", "classes.json", march, "--suppress", 0.9, "-o", "later.csv"]
     found = json.loads(shoal.succeeds(*asked, "--others", "keep", "--json"))
     later = read(shoal.folder / "later.csv")
