@@ -458,3 +458,9 @@ def test_rows_are_dropped_for_what_is_missing_once_others_are():
     release = anonymize(frame, others="keep", quasi=["code"], sensitive=["s"], k=2, missing="drop")
     assert release.report.dropped_rows == 2
     assert release.frame["code"].to_list() == ["1", "7", "1", "7"]
+
+
+def test_the_report_counts_people_of_whom_each_is_left_with_one_row():
+    table = pl.DataFrame({"id": list("aabcde"), "age": [30, 90, 30, 30, 30, 30]})
+    report = anonymize(table, quasi=["age"], person="id", k=3, suppress=0.2, algorithm="lattice").report
+    assert (report.released_rows, report.people, report.people_left_out) == (5, 5, 0)
