@@ -210,10 +210,10 @@ class LaterRows:
             gone = rows - kept.size
             # Checked before the verifier runs: more is suppressed in every turn, never less.
             if gone > self.recipe.suppress * rows or kept.size == 0:
-                told = _explain_shortfall(rows, missed, gone, uncovered, self.recipe.suppress)
+                short = _explain_shortfall(rows, missed, gone, uncovered, self.recipe.suppress)
                 joins = self.earlier is None and self.recipe.person is None
                 earlier = "give the earlier release, which the rows may join, " if joins else ""
-                raise GoalNotMet(f"{told}: permit more, {earlier}or anonymize all rows anew")
+                raise GoalNotMet(f"{short}: permit more, {earlier}or anonymize all rows anew")
             columns = {name: series.gather(kept) for name, series in texts.items()}
             keeps_order = self._keeps_order()
             each = np.arange(kept.size)  # rows that come later are rendered one by one
