@@ -12,7 +12,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from shoal.support.arithmetic import first_digit, log10
 from shoal.support.files import whole_file
@@ -117,6 +119,47 @@ def draw_bars(title: str, across: str, bars: Sequence[tuple[str, float]]) -> str
     bottom = _TOP + 22 * len(bars) + 24
     parts.append(_text(left + width / 2, bottom, across, anchor="middle"))
     return _draw_whole(title, bottom + 20, parts)
+
+
+def draw_heat_maps(
+    title: str,
+    names: tuple[str, str],
+    labels: tuple[Sequence[str], Sequence[str]],
+    shares: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> str:
+    """Two fields side by side, before and after: the darker, the more rows have both values; as SVG."""
+    down, across = labels
+    left, cell, gap = 130, min(250 // max(len(across), 1), 60), 40
+    wide, high = cell * len(across), 26 * len(down)
+    most = max(float(shares[0].max(initial=0.0)), float(shares[1].max(initial=0.0)), 1e-12)
+    parts = [_text(20, 22, title, size=15)]
+    for side, (when, table) in enumerate(zip(("before", "after"), shares, strict=True)):
+        at = left + side * (wide + gap)
+        parts.append(_text(at, _TOP - 6, when))
+        for row, each in enumerate(table.tolist()):
+            parts += _draw_fields(at, _TOP + 26 * row, cell, each, most, (down[row], across))
+        parts += [
+            f'<g transform="translate({at + cell * (number + 0.5):.1f} {_TOP + high + 12}) rotate(35)">'
+            f"{_text(0, 0, _shorten(name))}</g>"
+            for number, name in enumerate(across)
+        ]
+    parts += [_text(left - 8, _TOP + 26 * row + 17, _shorten(name), "end") for row, name in enumerate(down)]
+    parts.append(_text(20, _TOP - 6, f"{_shorten(names[0])} by {_shorten(names[1])}"))
+    return _draw_whole(title, _TOP + high + 90, parts)
+
+
+def _draw_fields(
+    x: float, y: float, cell: float, shares: Sequence[float], most: float, names: tuple[str, Sequence[str]]
+) -> Iterator[str]:
+    for number, (share, name) in enumerate(zip(shares, names[1], strict=True)):
+        told = f"<title>{escape(f'{names[0]}, {name}: {share:.2%}')}</title>"
+        place = f'x="{x + cell * number:.1f}" y="{y}" width="{cell - 1:.1f}" height="25"'
+        shade = f'fill="{_COLOURS[0]}" fill-opacity="{share / most:.3f}" stroke="#ccc"'
+        yield f"<rect {place} {shade}>{told}</rect>"
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 17 else f"{text[:16]}…"
 
 
 def _x_scale(values: Sequence[float], logarithmic: bool) -> _Scale:

@@ -38,6 +38,7 @@ from shoal.report.statistics import (
     measure_closeness,
     measure_levels,
 )
+from shoal.studio.usefulness import measure_every_loss
 from shoal.table import Table, to_strings
 from shoal.table.frames import use_safe_name
 
@@ -69,6 +70,7 @@ def build_explore_figures(release: Release) -> dict[str, Any]:
         "curve": curve_chart(evidence.sizes_before, evidence.sizes_after),
         "known_rows": _build_known_rows(evidence),
         "levels": levels_chart(list(measure_levels(evidence, names))),
+        "losses": measure_every_loss(release),
         "columns": [
             (each.name, distribution_chart(each)) for each in estimate_distributions(evidence, names)
         ],

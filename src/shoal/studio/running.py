@@ -23,6 +23,7 @@ from shoal.studio.insight import CLASSES, ROWS
 from shoal.studio.keys import KEY
 from shoal.studio.private import make_folder, write_text
 from shoal.studio.process import ChildProcess
+from shoal.studio.usefulness import CODES
 from shoal.studio.worker import ERRORS, RECIPE, RELEASE, REPORT, RESULT, TREES
 from shoal.support.files import whole_file
 from shoal.table import Table, read_table
@@ -31,7 +32,7 @@ from shoal.verification.verifier import Verification, may_release_nothing
 
 PACK = f"{RELEASE}.zip"
 """All files of a folder in one."""
-TAKEN = {RECIPE, REPORT, RESULT, TREES, ERRORS, ROWS, CLASSES, ATTACK_ERRORS, KEY, RELEASE, PACK}
+TAKEN = {RECIPE, REPORT, RESULT, TREES, ERRORS, ROWS, CLASSES, CODES, ATTACK_ERRORS, KEY, RELEASE, PACK}
 """Names in the folder of a run that no table may have."""
 
 State = Literal["waiting", "running", "done", "failed", "cancelled", "saved"]

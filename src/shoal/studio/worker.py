@@ -25,6 +25,7 @@ from shoal.recipes.recipe import Recipe
 from shoal.studio.figures import build_figures
 from shoal.studio.insight import write_rows
 from shoal.studio.private import close_to_others, write_text
+from shoal.studio.usefulness import write_codes
 from shoal.table.hierarchies.arx import render_arx
 
 RECIPE, REPORT, RESULT, ERRORS = "recipe.toml", "report.html", "result.json", "errors.txt"
@@ -75,6 +76,7 @@ def _write_views(folder: Path, release: Release) -> None:
             release.write(other)
     release.report.to_html(folder / REPORT)
     write_rows(release, folder)
+    write_codes(release, folder)
 
 
 def _write_trees(folder: Path, recipe: Recipe) -> None:

@@ -15,7 +15,12 @@ from shoal.recipes.recipe import Recipe
 from shoal.report import svg
 from shoal.studio.attacking import attack_release
 from shoal.studio.exploring.frontier import find_front, separate_points
-from shoal.studio.exploring.risks import build_gauges, build_outsider_gauge
+from shoal.studio.exploring.risks import (
+    build_gauges,
+    build_outsider_gauge,
+    build_uniques_gauge,
+    judge_limits,
+)
 from shoal.studio.figures import build_figures
 from shoal.studio.insight import RecodedRows, parse_source, source_name, write_rows
 from shoal.studio.running import Run
@@ -104,6 +109,26 @@ def test_gauges_are_those_of_the_report(done):
     assert (alone.after, all_guessed.after, small.after) == (0, after["average"], after["below_5"])
     assert highest.before == 1
     assert build_outsider_gauge(made, 0.01).after < build_outsider_gauge(made, 1.0).after == highest.after
+
+
+def test_limits_are_judged_for_every_attacker(done):
+    made, _ = done
+    strict, loose = judge_limits(made, 0.1, 0.0), judge_limits(made, 0.4, 0.0)
+    assert [each.attacker.partition(":")[0] for each in loose] == ["prosecutor", "marketer"]
+    assert [each.holds for each in loose] == [True, True]
+    assert [each.holds for each in strict] == [False, False]
+    assert (loose[0].before, loose[0].after) == (1, 0)  # all stood alone, and none does now
+    assert judge_limits(made, 0.1, 1.0)[0].holds  # every row may be above it
+    journalist = judge_limits(made, 0.1, 0.0, fraction=0.001)[1]
+    assert journalist.attacker.startswith("journalist")
+    assert journalist.after <= strict[0].after
+
+
+def test_the_uniques_of_the_population_are_estimated(done):
+    made, _ = done
+    gauge = build_uniques_gauge(made, 0.1)
+    assert gauge.after <= gauge.before <= 1
+    assert "of 120 people" in gauge.words or "of 110 people" in gauge.words
 
 
 def test_the_front_has_what_no_other_beats():

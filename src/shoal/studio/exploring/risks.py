@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from nicegui import events, ui
 
-from shoal.assessment.risks import THRESHOLDS, Attacker
+from shoal.assessment.risks import THRESHOLDS, Attacker, estimate_population_uniques
 from shoal.assessment.risks.attackers import estimate_journalist_risk, measure_prosecutor_risk
 from shoal.report import svg
 from shoal.report.charts import BEFORE_AFTER
@@ -16,6 +17,7 @@ from shoal.studio import theme
 from shoal.studio.page import Page
 from shoal.studio.running import Run
 
+_LIMIT = 9.0  # percent: what medicines agencies ask of clinical data
 _FRACTION = "share of the people"  # the key in `StudioWorkspace.looks`; its value is in percent
 
 
@@ -42,7 +44,8 @@ def draw_risks(page: Page, run: Run) -> None:
             for gauge in build_gauges(run):
                 draw_gauge(gauge)
         _draw_known_rows(run)
-        _draw_outsider(page, run)
+        limits = _draw_limits(page, run)
+        _draw_outsider(page, run, limits)
 
 
 def _draw_known_rows(run: Run) -> None:
@@ -130,7 +133,91 @@ def build_gauges(run: Run) -> list[RiskGauge]:
     ]
 
 
-def _draw_outsider(page: Page, run: Run) -> None:
+# Limits that somebody sets.
+
+
+def _draw_limits(page: Page, run: Run) -> Callable[[], object]:
+    """Limits of the risk, which attackers keep them, and which rows do not; gives back what draws it anew."""
+    looks = page.workspace.looks
+
+    @ui.refreshable
+    def draw_verdicts() -> None:
+        share = looks.get(_FRACTION)
+        found = judge_limits(
+            run, looks.get("limit", _LIMIT) / 100, looks.get("above", 0) / 100, share and share / 100
+        )
+        rows = [
+            (
+                each.attacker,
+                theme.format_percent(each.before),
+                theme.format_percent(each.after),
+                "✓ kept" if each.holds else "✗ not kept",
+            )
+            for each in found
+        ]
+        theme.draw_table(("of", "before", "after", "limit"), rows, "limits")
+
+    def set_limit(name: str, value: float | None, most: float) -> None:
+        if value is not None and 0 <= value <= most:  # somebody may still be typing
+            looks[name] = value
+            draw_verdicts.refresh()
+
+    theme.text("Your own limits", "", "h3").style("margin-top: 18px")
+    with theme.box("rowed"):
+        for name, label, usual in (
+            ("limit", "Highest risk of a row, in %", _LIMIT),
+            ("above", "Rows that may be above it, in %", 0),
+        ):
+            made = ui.number(
+                label,
+                value=looks.get(name, usual),
+                min=0,
+                max=100,
+                on_change=lambda event, name=name: set_limit(name, event.value, 100),
+            )
+            made.props("outlined dense debounce=400").style("min-width: 250px")
+    draw_verdicts()
+    return draw_verdicts.refresh
+
+
+@dataclass(frozen=True, slots=True)
+class LimitVerdict:
+    """Whether what an attacker achieves is within a limit."""
+
+    attacker: str
+    before: float
+    after: float
+    holds: bool
+
+
+def judge_limits(run: Run, limit: float, above: float, fraction: float | None = None) -> list[LimitVerdict]:
+    """Which limits are kept: by rows above the limit, and on average by somebody who guesses for all.
+
+    Parameters
+    ----------
+    limit, above : float
+        The highest risk of a row, and the share of the rows that may be above it.
+    fraction : float, optional
+        Which share of all people the table has: the journalist is judged, too.
+    """
+    measures = {"prosecutor: rows above the limit": measure_prosecutor_risk}
+    if fraction is not None:
+        measures["journalist: rows above the limit"] = lambda size: estimate_journalist_risk(size, fraction)
+    found = []
+    for name, measure in measures.items():
+        one, two = (
+            Attacker.from_class_risks(measure(size), size, (limit,))
+            for size in (expand_class_sizes(run, "before"), expand_class_sizes(run, "after"))
+        )
+        before, after = one.above[0][1], two.above[0][1]
+        found.append(LimitVerdict(name, before, after, after <= above))
+        if measure is measure_prosecutor_risk:
+            average = one.average, two.average
+    found.append(LimitVerdict("marketer: right guesses", *average, average[1] <= limit))
+    return found
+
+
+def _draw_outsider(page: Page, run: Run, redraw_limits: Callable[[], object]) -> None:
     """Somebody who does not know whether the person is in the table: what share of all people is, tells."""
     looks = page.workspace.looks
 
@@ -141,12 +228,14 @@ def _draw_outsider(page: Page, run: Run) -> None:
             theme.text("Say how many of them, and the risk to such an attacker is estimated.", "soft small")
             return
         draw_gauge(build_outsider_gauge(run, share / 100))
+        draw_gauge(build_uniques_gauge(run, share / 100))
 
     def set_share(event: events.ValueChangeEventArguments[float | None]) -> None:
         share = event.value
         # Somebody may still be typing, so an impossible share is not an error.
         looks[_FRACTION] = share if share is not None and 0 < share <= 100 else None
         draw_estimate.refresh()
+        redraw_limits()
 
     with theme.box("gauge-outsider"):
         with theme.box("stacked"):
@@ -172,3 +261,16 @@ def build_outsider_gauge(run: Run, fraction: float) -> RiskGauge:
     )
     words = f"Estimated from the sizes of the groups; {theme.format_percent(two.average)} on average."
     return RiskGauge("Highest risk to an outsider", words, one.maximum, two.maximum, "journalist")
+
+
+def build_uniques_gauge(run: Run, fraction: float) -> RiskGauge:
+    """The share of all people who are unique among them, estimated from the sizes of the groups."""
+    one, two = (
+        estimate_population_uniques(size, fraction)
+        for size in (expand_class_sizes(run, "before"), expand_class_sizes(run, "after"))
+    )
+    words = (
+        f"About {two.uniques:,.0f} of {two.population:,} people, and {one.uniques:,.0f} before; by the "
+        f"estimator {two.chosen}, which Dankar's rule takes."
+    )
+    return RiskGauge("Unique among all people", words, one.share, two.share, "population uniques")

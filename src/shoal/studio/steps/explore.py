@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shoal.report.prose import capitalize_sentence
 from shoal.studio import theme
-from shoal.studio.exploring import attacks, frontier, risks, rows, shapes
+from shoal.studio.exploring import analysis, attacks, frontier, risks, rows, shapes
 from shoal.studio.findings import build_headline
 from shoal.studio.page import Page
 from shoal.studio.running import Run
@@ -16,6 +16,7 @@ _SECTIONS = {
     "columns": "Columns",
     "groups": "Groups",
     "sensitive": "Sensitive values",
+    "analysis": "For analysts",
     "attacks": "Attacks",
 }
 
@@ -38,6 +39,8 @@ def draw_step(page: Page) -> None:
     shapes.draw_columns(run)
     shapes.draw_groups(run)
     shapes.draw_sensitive_values(run)
+    if not run.released_only:
+        analysis.draw_analysis(page, run)
     attacks.draw_attacks(page, run)
     shapes.draw_limits(run)
     theme.draw_step_buttons("run", "Take the release", "release", True)
@@ -95,6 +98,6 @@ def _draw_summary(run: Run) -> None:
         theme.text(f"Settings: {describe_settings(run.recipe)}.", "soft small")
         with theme.box("sections", "nav", aria_label="Sections of this page"):
             for name, title in _SECTIONS.items():
-                drawn = not run.released_only or name not in ("risk", "rows")
+                drawn = not run.released_only or name not in ("risk", "rows", "analysis")
                 if drawn and (name != "sensitive" or report["sensitive"]):
                     theme.text(title, "section-link", "a", href=f"#{name}")
