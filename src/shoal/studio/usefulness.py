@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.integer]
 
 
-class Groups(NamedTuple):
+class ValueGroups(NamedTuple):
     """The values of a column in a few groups."""
 
     of_code: Ints
@@ -70,7 +70,7 @@ class AnalysedColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QueryAnswer:
     """What a question about the table gives, before and after."""
 
     before: float
@@ -102,12 +102,12 @@ class Usefulness:
         """How many classes there are."""
         return int(self.class_of.max(initial=-1)) + 1
 
-    def group_values(self, name: str, most: int = _MOST_GROUPS) -> Groups:
+    def group_values(self, name: str, most: int = _MOST_GROUPS) -> ValueGroups:
         """A column in a few groups: ranges of equal width, or the commonest values and all others."""
         column = self.columns[name]
         size = len(column.labels)
         if size <= most:
-            return Groups(np.arange(size), list(column.labels))
+            return ValueGroups(np.arange(size), list(column.labels))
         if column.number is not None:
             return _group_numbers(column.number, most - 1)
         count = np.bincount(column.before, minlength=size)
@@ -120,13 +120,13 @@ class Usefulness:
             names = [
                 column.labels[a] if a == b else f"{column.labels[a]} to {column.labels[b]}" for a, b in ends
             ]
-            return Groups(of_code, names)
+            return ValueGroups(of_code, names)
         common = np.argsort(-count, kind="stable")[: most - 1]
         of_code = np.full(size, common.size)
         of_code[common] = np.arange(common.size)
-        return Groups(of_code, [*(column.labels[code] for code in common), OTHERS])
+        return ValueGroups(of_code, [*(column.labels[code] for code in common), OTHERS])
 
-    def cross_columns(self, first: str, second: str) -> tuple[Groups, Groups, Floats, Floats]:
+    def cross_columns(self, first: str, second: str) -> tuple[ValueGroups, ValueGroups, Floats, Floats]:
         """The groups of two columns, and the share of the rows in each pair of them, before and after."""
         one, two = (self.group_values(name) for name in (first, second))
         a, b = self.columns[first], self.columns[second]
@@ -136,7 +136,9 @@ class Usefulness:
         after = self._cross_released(a, one, b, two)
         return one, two, before / max(before.sum(), 1), after / max(after.sum(), 1)
 
-    def _cross_released(self, a: AnalysedColumn, one: Groups, b: AnalysedColumn, two: Groups) -> Floats:
+    def _cross_released(
+        self, a: AnalysedColumn, one: ValueGroups, b: AnalysedColumn, two: ValueGroups
+    ) -> Floats:
         if a.cell_of is None and b.cell_of is None:
             found = np.zeros((len(one.labels), len(two.labels)))
             np.add.at(found, (one.of_code[a.released], two.of_code[b.released]), 1.0)
@@ -182,7 +184,7 @@ class Usefulness:
         rows = np.bincount(column.cell_of[self.class_of], minlength=many.size) / many
         return np.bincount(column.code, np.repeat(rows, many), size).astype(np.float64)
 
-    def count_rows(self, conditions: Mapping[str, NDArray[np.bool_]]) -> Answer:
+    def count_rows(self, conditions: Mapping[str, NDArray[np.bool_]]) -> QueryAnswer:
         """Rows that meet all conditions; each says which codes of a column are meant."""
         before, after, least, most = 1.0, 1.0, 1.0, 1.0
         for name, wanted in conditions.items():
@@ -192,7 +194,7 @@ class Usefulness:
             after = after * share  # type: ignore[assignment]
             least = least * (share >= 1)  # type: ignore[assignment]
             most = most * (share > 0)  # type: ignore[assignment]
-        return Answer(*(float(np.sum(each)) for each in (before, after, least, most)))
+        return QueryAnswer(*(float(np.sum(each)) for each in (before, after, least, most)))
 
     def _share_of_rows(self, column: AnalysedColumn, wanted: NDArray[np.bool_]) -> Floats:
         """For each released row, how much of its cell is meant."""
@@ -203,7 +205,7 @@ class Usefulness:
         share = met / np.diff(column.start)
         return np.asarray(share[column.cell_of[self.class_of]], np.float64)
 
-    def group_rows(self, name: str, of: str | None = None) -> list[tuple[str, Answer]]:
+    def group_rows(self, name: str, of: str | None = None) -> list[tuple[str, QueryAnswer]]:
         """Rows per group of a column, or with ``of`` the mean of another one in each group."""
         groups, column = self.group_values(name), self.columns[name]
         found = []
@@ -215,7 +217,9 @@ class Usefulness:
             found.append((label, self._compare_means(column, wanted, self.columns[of])))
         return found
 
-    def _compare_means(self, column: AnalysedColumn, wanted: NDArray[np.bool_], of: AnalysedColumn) -> Answer:
+    def _compare_means(
+        self, column: AnalysedColumn, wanted: NDArray[np.bool_], of: AnalysedColumn
+    ) -> QueryAnswer:
         if of.number is None:
             raise RecipeError(f"'{of.name}' has no numbers, and so no mean")
         was, now = wanted[column.before].astype(np.float64), self._share_of_rows(column, wanted)
@@ -226,7 +230,7 @@ class Usefulness:
         else:
             cell = of.cell_of[self.class_of]
             values, known = of.share_by_cell(real)[cell], of.share_by_cell(there)[cell]
-        return Answer(
+        return QueryAnswer(
             _divide((was * real[of.before]).sum(), (was * there[of.before]).sum()),
             _divide((now * values).sum(), (now * known).sum()),
         )
@@ -254,7 +258,7 @@ def measure_association(shares: Floats) -> float:
     return float(np.sqrt(((shares - expected) ** 2 / expected).sum() / least))
 
 
-def _group_numbers(number: Floats, most: int) -> Groups:
+def _group_numbers(number: Floats, most: int) -> ValueGroups:
     real = ~np.isnan(number)
     low, high = float(number[real].min()), float(number[real].max())
     width = (high - low) / most or 1.0
@@ -263,7 +267,7 @@ def _group_numbers(number: Floats, most: int) -> Groups:
     if not real.all():
         place[~real] = most
         labels.append(MISSING)
-    return Groups(place, labels)
+    return ValueGroups(place, labels)
 
 
 def _find_quantile(number: Floats, rows: Floats, share: float) -> float:

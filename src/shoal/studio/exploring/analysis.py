@@ -13,7 +13,7 @@ from shoal.report.prose import capitalize_sentence
 from shoal.studio import theme
 from shoal.studio.page import Page
 from shoal.studio.running import Run
-from shoal.studio.usefulness import CODES, Answer, Usefulness, measure_association
+from shoal.studio.usefulness import CODES, QueryAnswer, Usefulness, measure_association
 
 _MOST_COLUMNS = 10  # between all pairs of which associations are measured
 _MOST_PAIRS = 12
@@ -161,7 +161,7 @@ def _draw_choice(asked: dict[str, Any], key: str, label: str, names: Sequence[st
     made.on_value_change(lambda event: asked.update({key: event.value}))
 
 
-def _answer_query(found: Usefulness, asked: dict[str, Any]) -> tuple[str, list[tuple[str, Answer]]]:
+def _answer_query(found: Usefulness, asked: dict[str, Any]) -> tuple[str, list[tuple[str, QueryAnswer]]]:
     """What the answers are about, and the answers."""
     conditions: dict[str, Any] = {}
     for at in ("", " 2"):
@@ -177,7 +177,7 @@ def _answer_query(found: Usefulness, asked: dict[str, Any]) -> tuple[str, list[t
     return "", []
 
 
-def _draw_answers(about: str, answers: list[tuple[str, Answer]]) -> None:
+def _draw_answers(about: str, answers: list[tuple[str, QueryAnswer]]) -> None:
     if not answers:
         return
     rows = [
