@@ -170,6 +170,9 @@ class RowStack:
         series = [each for columns in (base, *changed) for each in columns.values()]
         if self._dtypes is None or not all(each.dtype.is_numeric() for each in series):
             return self._rebuild(base, changed)
+        is_polars = isinstance(self.data, pl.DataFrame)
+        if is_polars and any(each.has_nulls() for each in series):  # which numpy cannot hold
+            return self._rebuild(base, changed)
         many, stacked = np.tile(self.rows, len(changed)), []
         for name, dtype in zip(self.table.names, self._dtypes, strict=True):
             values = np.tile(base[name].to_numpy().astype(dtype), (len(changed), 1))
@@ -177,6 +180,8 @@ class RowStack:
                 if name in columns:
                     values[at] = columns[name].to_numpy()
             stacked.append(values.ravel())
+        if is_polars:
+            return pl.DataFrame(dict(zip(self.table.names, stacked, strict=True)), schema=self.data.schema)
         if not hasattr(self.data, "iloc"):
             return np.column_stack(stacked)
         pandas = import_optional("pandas", "pandas")
@@ -193,6 +198,10 @@ def _list_dtypes(data: Any, table: Table) -> list[Any] | None:
     """The dtype of each column, if all are numbers of numpy without gaps among whole ones; else None."""
     if hasattr(data, "iloc"):
         dtypes = [data.dtypes.iloc[at] for at in range(data.shape[1])]
+    elif isinstance(data, pl.DataFrame):
+        dtypes = [
+            data.schema[name].is_numeric() and data[name].clear().to_numpy().dtype for name in data.columns
+        ]
     elif has_names(data) or not isinstance(data, np.ndarray):
         return None
     else:

@@ -435,12 +435,13 @@ def test_dear_columns_are_given_up_first():
         Minimizer(ask, 0.9, costs={7: 1}).fit(rows)
 
 
-@pytest.mark.parametrize("kind", ["pandas", "array", "floats", "text", "polars"])
+@pytest.mark.parametrize("kind", ["pandas", "array", "floats", "text", "polars", "whole"])
 def test_stacked_rows_are_those_that_a_frame_would_have(kind):
     frame = pd.DataFrame({"a": [1, 2, 3, 4, 5], "b": [0.5, np.nan, 1.5, 2.5, 3.5]}, index=list("vwxyz"))
     if kind == "text":
         frame["b"] = ["s", None, "t", "u", "v"]
     made = {"array": frame.to_numpy, "floats": lambda: frame.astype(np.float32)}
+    made["whole"] = lambda: pl.from_pandas(frame.fillna(7.5).astype({"b": np.float32}))
     made["polars"] = lambda: pl.from_pandas(frame.reset_index(drop=True), nan_to_null=True)
     data = made.get(kind, lambda: frame)()
     table = read_table(data, with_index=False) if kind != "array" else read_table(pl.DataFrame(data))
