@@ -76,6 +76,8 @@ def draw_uploader(
         on_upload=save_upload,
         on_rejected=lambda: _notify_error(_explain_rejection(free, most)),
     )
+    # FastAPI remembers the address of every uploader for long, and with it what that holds: the whole page.
+    client.on_delete(made._upload_handlers.clear)
     # The guard refuses what there is no room for, if the page did not know that yet.
     made.on("failed", report_failure, args=[])
     looks, size = ("", "40px") if large else ("small-drop", "24px")
