@@ -1,5 +1,6 @@
 """The exact search on random tables, against all tables that there are."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import polars as pl
@@ -7,6 +8,7 @@ import pytest
 from tests.properties.brute_force import TREE, SmallTable, draw_table, find_optimum
 from tests.properties.test_exact_properties import GOALS
 
+from shoal.algorithms.exact import classes, matching
 from shoal.algorithms.mingen import MinGen
 from shoal.engines.api import anonymize
 from shoal.errors import GoalNotMet
@@ -62,3 +64,25 @@ def check(seed: int) -> None:
 def test_value_and_number_of_tables_against_brute_force(first):
     for seed in range(first, first + BLOCK):
         check(seed)
+
+
+@pytest.mark.parametrize("first", [pytest.param(0), pytest.param(25, marks=pytest.mark.exhaustive)])
+def test_what_larger_tables_are_solved_by_against_brute_force(first, monkeypatch):
+    """Column generation and the solver, on tables that all tables can be tried of."""
+    monkeypatch.setattr(classes, "FEW", 2)
+    monkeypatch.setattr(matching, "SMALL", 2)
+    proved = 0
+    for seed in range(first, first + 25):
+        table = replace(draw_table(seed, sorted(GOALS)), model=None)
+        best, count = find_optimum(table)
+        report = solve(table, 1).report
+        least = float(best / table.worst)
+        room = 1e-9 * max(abs(least), float(max(map(abs, table.weights)) / table.worst))
+        assert report.loss["value"] >= least - room, (seed, table)
+        assert report.lower_bound <= least + room, (seed, table)
+        if report.optimal:
+            proved += 1
+            assert report.gap == 0.0
+            assert report.loss["value"] == pytest.approx(least, rel=1e-9, abs=room), (seed, table)
+            assert report.solutions in (None, count), (seed, table)
+    assert proved >= 15
