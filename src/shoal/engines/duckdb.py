@@ -240,13 +240,12 @@ def _explain_errors(duckdb: Any, output: Path) -> Iterator[None]:
         yield
     except duckdb.OutOfMemoryException as error:
         raise _explain_full_memory(error) from error
-    except duckdb.IOException as error:
-        raise OutputError(f"{output} cannot be written: {_first_line(error)}") from error
-    except OSError as error:
-        # pyarrow hands on in this way what ended the database that it reads from.
-        if error.errno is None and "out of memory" in str(error).lower():
+    except (duckdb.IOException, OSError) as error:
+        # What reads from the database in batches hands on in this way that its memory was full.
+        if "out of memory" in str(error).lower():
             raise _explain_full_memory(error) from error
-        raise OutputError(f"{output} cannot be written: {error.strerror or error}") from error
+        reason = getattr(error, "strerror", None) or _first_line(error)
+        raise OutputError(f"{output} cannot be written: {reason}") from error
 
 
 def _explain_full_memory(error: Exception) -> InputError:
@@ -254,7 +253,7 @@ def _explain_full_memory(error: Exception) -> InputError:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0]
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _describe_run(recipe: Recipe, recoding: Recoding) -> str:

@@ -337,7 +337,7 @@ def test_files_that_cannot_be_read_in_parts(name, content, says, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("used", "limit"), [(None, 500e6), (100e6, 500e6), (500e6, 200e6), (690e6, 64e6), (5e9, 64e6)]
+    ("used", "limit"), [(None, 500e6), (100e6, 500e6), (600e6, 200e6), (790e6, 64e6), (5e9, 64e6)]
 )
 def test_the_database_has_what_the_search_leaves(used, limit, tmp_path, monkeypatch):
     monkeypatch.setattr(disk_counting, "measure_resident_memory", lambda: used)
@@ -381,10 +381,17 @@ def test_counted_rows_are_the_table_that_the_rows_collapse_to(
                 assert np.array_equal(getattr(one, name), getattr(other, name)), name
 
 
-def test_a_database_that_ran_out_of_memory_is_not_a_full_disk(tmp_path):
-    duckdb_module = pytest.importorskip("duckdb")
+@pytest.mark.parametrize("kind", [OSError, "IOException", "OutOfMemoryException"])
+def test_a_database_that_ran_out_of_memory_is_not_a_full_disk(kind, tmp_path):
+    module = pytest.importorskip("duckdb")
+    error = kind if isinstance(kind, type) else getattr(module, kind)
     with (
         pytest.raises(InputError, match="the memory limit is too small"),
-        duckdb._explain_errors(duckdb_module, tmp_path / "r.csv"),
+        duckdb._explain_errors(module, tmp_path / "r.csv"),
     ):
-        raise OSError("Out of Memory Error: failed to pin block of size 256.0 KiB")
+        raise error("out of Memory Error: failed to pin block of size 256.0 KiB")
+    with (
+        pytest.raises(OutputError, match="No space left"),
+        duckdb._explain_errors(module, tmp_path / "r.csv"),
+    ):
+        raise OSError(28, "No space left on device")
