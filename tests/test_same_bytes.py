@@ -54,6 +54,8 @@ PERMITTED = {
     ("report/statistics.py", "elementary"): "rounded to whole numbers, and never halfway between two",
     ("privacy/population_uniques.py", "elementary"): "what is found is rounded to six digits",
     ("table/samples/hospital/illness.py", "elementary"): "rounded to twelve decimals",
+    ("studio/usefulness.py", "product"): "shades of a picture in the studio",
+    ("table/frames.py", "unique"): "that of pandas, which keeps the order",
     ("table/frames.py", "frame sort"): "by all that is released: rows that are equal are alike",
     ("teach/player/drawings.py", "elementary"): "places in a picture, rounded to tenths",
     ("teach/player/drawings.py", "power"): "places in a picture, rounded to tenths",

@@ -65,7 +65,8 @@ def test_the_release_is_that_of_the_engine_in_memory(table, tmp_path, models, su
     assert pl.read_parquet(disk).equals(pl.read_parquet(memory)) if suffix == ".parquet" else True
     assert (two.people, two.smallest_class, two.classes) == (one.people, one.smallest_class, one.classes)
     assert two.models == one.models
-    assert set(one.notes) - set(two.notes) == set()
+    # Rows on disk are counted up to as many people as the goal needs: which columns are static is lost there.
+    assert {note for note in one.notes if not note.startswith("static columns")} <= set(two.notes)
     assert two.warnings == one.warnings
     # Which column tells another is looked at in samples, of which each engine has its own.
     told = [[each for each in report.findings if "determines" not in each.id] for report in (one, two)]

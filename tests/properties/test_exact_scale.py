@@ -184,7 +184,7 @@ def test_the_tables_that_were_bred_for_a_start_are_counted():
     stopped = anonymize(
         frame, quasi=frame.columns, k=2, algorithm="mingen(semantics=matching,iterations=5)"
     ).report
-    assert stopped.nodes <= 5 + 20
+    assert 20 <= stopped.nodes <= 5 + 100  # the start has its own population
 
 
 def test_k_of_one_gives_the_table_back():
