@@ -61,6 +61,29 @@ def test_roles_types_weights_and_domains_as_elsewhere(shoal):
     assert re.search(r"1 +\* +f", out)  # sex is dear, so ages go
 
 
+def test_lists_by_position_are_those_of_the_columns_that_are_taken(shoal):
+    (shoal.folder / "pay.csv").write_text("pay,age,sex\n1,37,f\n2,50,m\n3,58,f\n4,44,m\n", "utf-8")
+    run = ("teach", "brute-force", "pay.csv", "-s", "pay", "--loss", "distortion", "--json")
+    plain, heavy = (
+        json.loads(shoal.succeeds(*run, "--weights", weights))["loss"] for weights in ("1,1", "1,20")
+    )
+    assert heavy >= plain == json.loads(shoal.succeeds(*run))["loss"]
+    told = shoal.fails(2, *run[:-1], "--weights", "1,1,5")
+    assert "--weights has 3 entries, but there are 2 quasi-identifiers" in told
+    assert json.loads(shoal.succeeds(*run, "--weights", "1,1,5", "--lenient"))["loss"] == plain
+
+
+def test_a_table_that_is_too_large_is_refused_in_a_sentence(shoal):
+    rows = "".join(f"{i},{7 * i % 31},{'xyz'[i % 3]}\n" for i in range(101))
+    (shoal.folder / "large.csv").write_text(f"a,b,c\n{rows}", "utf-8")
+    assert "the table has 101 rows, and a lesson takes 100 at most" in shoal.fails(
+        2, "teach", "bounds", "large.csv"
+    )
+    told = shoal.fails(2, "teach", "brute-force", "large.csv", "--rows", 40)
+    assert re.search(r"there are \d\.\d·10\^\d+ tables", told)
+    assert "visit 1 state at least, not 0" in shoal.fails(2, "teach", "brute-force", "--iterations", 0)
+
+
 def test_the_shipped_people_take_the_same_options(shoal):
     (shoal.folder / "jobs.txt").write_text("job/all: cook, mason, teacher\n", "utf-8")
     for more, tables in (

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shoal.report.figures import Report
-from shoal.report.terminal_parts import format_percent, plain_table
+from shoal.report.terminal_parts import format_loss, format_percent, plain_table
 from shoal.table import read_table
 
 _MOST_TABLES, _MOST_ROWS, _MOST_COLUMNS = 10, 20, 10  # so that a report fits a few screens
@@ -54,11 +54,13 @@ def search_table(report: Report) -> Table:
 def _describe_certificate(report: Report) -> Iterator[tuple[str, Text]]:
     loss, bound = report.loss["value"], report.lower_bound
     if report.optimal:
-        yield "least loss", Text.assemble((f"{loss:.4f}", "bold"), ", proved: ", ("optimal", "bold green"))
+        least = (format_loss(loss), "bold")
+        yield "least loss", Text.assemble(least, ", proved: ", ("optimal", "bold green"))
     elif bound is not None:
         gap = Text(format_percent(report.gap or 0.0), "bold yellow")
-        yield "loss", Text.assemble((f"{loss:.4f}", "bold"), ", not proved to be the least; gap up to ", gap)
-        yield "lower bound", Text(f"{bound:.4f}")
+        found = (format_loss(loss), "bold")
+        yield "loss", Text.assemble(found, ", not proved to be the least; gap up to ", gap)
+        yield "lower bound", Text(format_loss(bound))
     if report.optimal and report.search_space_log10 is not None and not report.levels:
         count = "not counted: too many, or too large a table"
         yield "optimal tables", Text(count if report.solutions is None else f"{report.solutions:,}")
@@ -102,7 +104,7 @@ def runners_up(report: Report) -> Table:
     """The best level vectors, the best of them first."""
     table = plain_table("", report.loss["name"], "levels, of the columns above")
     for place, (name, lost) in enumerate(report.tried, start=1):
-        table.add_row(Text(str(place), "dim"), f"{lost:.4f}", name)
+        table.add_row(Text(str(place), "dim"), format_loss(lost), name)
     return table
 
 
@@ -128,7 +130,7 @@ def _describe_evolution(report: Report) -> Iterator[tuple[str, Text]]:
     yield "generations", Text(f"{len(report.history) - 1:,}")
     for name, losses in (("best loss", best), ("mean loss", mean)):
         line = (draw_curve(losses, low, high), "cyan")
-        yield name, Text.assemble(f"{losses[0]:.4f} ", line, f" {losses[-1]:.4f}")
+        yield name, Text.assemble(f"{format_loss(losses[0])} ", line, f" {format_loss(losses[-1])}")
 
 
 def _is_budget_named(report: Report) -> bool:
@@ -141,8 +143,8 @@ def _describe_refinement(report: Report) -> Iterator[tuple[str, Text]]:
         (_, first), *_, (spent, last) = report.curve
         losses = [loss for _, loss in report.curve]
         line = (draw_curve(losses, min(losses), max(losses)), "cyan")
-        after = f" {last:.4f} in {spent:.2g} s of the budget"
-        yield "refinement", Text.assemble(f"{first:.4f} ", line, after)
+        after = f" {format_loss(last)} in {spent:.2g} s of the budget"
+        yield "refinement", Text.assemble(f"{format_loss(first)} ", line, after)
 
 
 def draw_curve(values: Sequence[float], low: float, high: float, width: int = _CURVE) -> str:
@@ -211,7 +213,8 @@ def _draw_table(frame: pl.DataFrame, first: pl.DataFrame, title: str) -> Group:
         )
     left = len(rows) - len(chosen[:_MOST_ROWS])
     # A title of the table itself would be folded to the width of the table.
-    return Group(Text(title, "bold"), table, *([Text(f"{left:,} rows not shown", "dim")] if left else []))
+    said = f"{left:,} {'row' if left == 1 else 'rows'} not shown"
+    return Group(Text(title, "bold"), table, *([Text(said, "dim")] if left else []))
 
 
 def _mark_difference(value: str, first: str) -> Text:
@@ -224,7 +227,8 @@ def _describe_left_out(count: int, listed: int, shown: int, columns: int) -> str
     if listed > 1:
         parts.append(f"{_MARK.strip()} marks what differs from the first table")
     if count > shown:
-        parts.append(f"{count - shown:,} optimal tables are not shown; --all-solutions shows them")
+        tables = "table is" if count - shown == 1 else "tables are"
+        parts.append(f"{count - shown:,} optimal {tables} not shown; --all-solutions shows them")
     if columns:
-        parts.append(f"{columns:,} columns are not shown")
+        parts.append(f"{columns:,} {'column is' if columns == 1 else 'columns are'} not shown")
     return "; ".join(parts)

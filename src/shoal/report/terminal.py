@@ -15,7 +15,7 @@ from shoal.recipes.later_rows import Applied
 from shoal.report.audit import Check
 from shoal.report.figures import Report
 from shoal.report.search import search_parts
-from shoal.report.terminal_parts import format_percent, indent_block, plain_table
+from shoal.report.terminal_parts import format_loss, format_percent, indent_block, plain_table
 from shoal.verification.findings import Finding
 from shoal.verification.verifier import Verdict, Verification
 
@@ -265,7 +265,8 @@ def _format_classes(found: Report | Verification) -> str:
 
 
 def _other_loss(report: Report) -> str:
-    return "" if report.loss["name"] == "ncp" else f", {report.loss['name']} {report.loss['value']:.4f}"
+    name, value = report.loss["name"], report.loss["value"]
+    return "" if name == "ncp" else f", {name} {format_loss(value)}"
 
 
 def _format_algorithm(algorithm: Mapping[str, Any]) -> str:

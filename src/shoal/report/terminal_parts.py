@@ -21,3 +21,9 @@ def indent_block(what: RenderableType) -> Padding:
 def format_percent(share: float) -> str:
     """A share as a percentage with two decimals."""
     return f"{100 * share:.2f} %"
+
+
+def format_loss(loss: float) -> str:
+    """A loss with four decimals, or with four digits where these would be zeros."""
+    # Weights scale the loss: with small ones a proved optimum would read as no loss at all.
+    return f"{loss:.4g}" if 0 < abs(loss) < 1e-3 else f"{loss:.4f}"

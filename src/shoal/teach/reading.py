@@ -16,6 +16,8 @@ from shoal.table.hierarchies import Hierarchy, read_hierarchies, read_source
 from shoal.teach.people import JOBS, PEOPLE
 from shoal.teach.tables import CellOption, TeachingTable
 
+_MOST_ROWS = 100  # more, nobody watches; and what is counted of them has thousands of digits
+
 LossName: TypeAlias = Literal["certainty", "distortion"]
 
 
@@ -68,6 +70,11 @@ def read_teaching_table(
         raise InputError(unknown("loss of a lesson", str(loss), get_args(LossName)))
     shipped = source is None
     table = source if isinstance(source, Table) else read_table(pl.DataFrame(PEOPLE) if shipped else source)
+    if min(table.rows, rows or table.rows) > _MOST_ROWS:
+        raise InputError(
+            f"the table has {table.rows:,} rows, and a lesson takes {_MOST_ROWS} at most: take the first "
+            "ones with rows or --rows, or let 'shoal anonymize' have them all"
+        )
     names = tuple(quasi or (name for name in table.names if name != sensitive))
     columns = {name: table.column(name)[:rows] for name in (*names, *([sensitive] if sensitive else []))}
     texts = {name: to_strings(series).fill_null("?").to_list() for name, series in columns.items()}

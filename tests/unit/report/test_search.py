@@ -4,6 +4,7 @@ from rich.console import Console
 
 from shoal.report.search import draw_curve, format_power_of_ten
 from shoal.report.terminal import show_report
+from shoal.report.terminal_parts import format_loss
 
 EXACT = {
     "loss": {"name": "certainty", "value": 7.6935},
@@ -100,11 +101,18 @@ def test_of_many_tables_rows_and_columns_some_are_shown(shown):
     assert "10 rows not shown" in lines
     assert "30 ≠ y 29" in lines
     assert "29 rows not shown" in lines
+    lines = shown([frame(("x", "y"))], solutions=2, width=100)
+    assert "1 optimal table is not shown; --all-solutions shows them" in lines
     names = [f"c{i}" for i in range(15)]
     wide = frame(["v"] * 15, names=names)
     lines = shown([wide], solutions=1, quasi=("c0", "c13", "c14"), width=200)
     assert "row c0 c1 c2 c3 c4 c5 c6 c7 c13 c14" in lines
     assert "5 columns are not shown" in lines
+
+
+@pytest.mark.parametrize(("loss", "said"), [(6e-10, "6e-10"), (0.0, "0.0000"), (0.04804, "0.0480")])
+def test_a_small_loss_does_not_read_as_none(loss, said):
+    assert format_loss(loss) == said
 
 
 def test_the_curve_of_an_evolution(shown):

@@ -21,6 +21,7 @@ from shoal.errors import InputError, RecipeError, unknown
 from shoal.report.terminal import indent_block, plain_table
 from shoal.table import read_table
 from shoal.teach import LESSONS, Lesson
+from shoal.teach.lessons.lesson import show_count, show_loss
 from shoal.teach.people import PEOPLE
 
 _BRUTE, _EVOLUTION, _OTHER = "Brute force", "Evolution", "Other lessons"
@@ -42,6 +43,7 @@ def teach(
     quasi: o.Quasi = None,
     sensitive: o.Sensitive = None,
     roles: o.Roles = None,
+    lenient: o.Lenient = False,
     types: o.Types = None,
     type: o.Type = None,
     hierarchies: o.Hierarchies = None,
@@ -201,13 +203,15 @@ def teach(
     _refuse_strange_settings(lesson, given)
     reading = a.reading_options(delimiter, encoding, no_header, na)
     table = read_table(pl.DataFrame(PEOPLE) if input is None else input, reading)
-    role = a.roles_of(table, roles, quasi, sensitive, None, None, needed=False)
+    role = a.roles_of(table, roles, quasi, sensitive, None, None, needed=False, lenient=lenient)
+    # Weights by position are those of the columns that the lesson will take.
+    quasi_names = role["quasi"] or tuple(n for n in table.names if n not in role["sensitive"])
     said = {
         "quasi": role["quasi"],
         "sensitive": "".join(role["sensitive"][:1]),
-        "types": a.types_of(table, types, type),
+        "types": a.types_of(table, types, type, lenient),
         "hierarchies": a.trees_of(table, hierarchies),
-        "weights": a.weights_of(role["quasi"] or tuple(table.names), weights, weight),
+        "weights": a.weights_of(quasi_names, weights, weight, lenient),
         "rows": rows,
         "loss": loss,
     }
@@ -273,9 +277,9 @@ def _show_value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
-        return f"{value:,}"
+        return show_count(value)
     if isinstance(value, float):
-        return f"{value:.4f}".rstrip("0").rstrip(".")
+        return show_loss(value)
     return "none" if value is None else str(value)
 
 

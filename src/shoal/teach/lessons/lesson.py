@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import log10
 from pathlib import Path
 from typing import Any
 
@@ -95,10 +96,21 @@ class Trace:
 
 
 def show_loss(loss: float, unit: int = 1) -> str:
-    """A loss as people read it: at most four decimals."""
-    return f"{loss / unit:.4f}".rstrip("0").rstrip(".") if loss != float("inf") else "none"
+    """A loss as people read it: at most four decimals, or four digits where these would be zeros."""
+    if loss == float("inf"):
+        return "none"
+    value = loss / unit
+    return f"{value:.4g}" if 0 < abs(value) < 1e-3 else f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+def show_count(number: int) -> str:
+    """How many there are; of more than 30 digits, nobody reads any."""
+    if number < 10**30:
+        return f"{number:,}"
+    exponent = int(log10(number))
+    return f"{10 ** (log10(number) - exponent):.1f}·10^{exponent}"
 
 
 def count_things(number: int, thing: str) -> str:
     """A number of things in words."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    return f"{show_count(number)} {thing}{'' if number == 1 else 's'}"

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, Literal, Unpack, get_args
 
 from shoal.errors import InputError, unknown
-from shoal.teach.lessons.lesson import Lesson, Trace, count_things, show_loss
+from shoal.teach.lessons.lesson import Lesson, Trace, count_things, show_count, show_loss
 from shoal.teach.reading import ColumnSettings, read_for_lesson
 from shoal.teach.tables import TeachingTable, write_labels
 from shoal.teach.textbook.anonymity import Meaning, find_matches, score_by_classes, score_by_components
@@ -65,6 +65,8 @@ def brute_force(
     >>> run.figures["tables"], run.figures["visited"], round(run.figures["loss"], 4)
     (746496, 59650, 5.9048)
     """
+    if iterations is not None and iterations < 1:
+        raise InputError(f"visit 1 state at least, not {iterations} (--iterations)")
     small = read_for_lesson(table, _FOUR, columns)
     check_goal(small, k, meaning)
     narrator = _BruteForceNarrator(Trace(steps), limit if iterations is None else inf)
@@ -93,7 +95,7 @@ def check_goal(table: TeachingTable, k: int, meaning: str = "matching") -> None:
         raise InputError(unknown("meaning of k", meaning, get_args(Meaning)))
     if not 1 <= k <= len(table.people):
         raise InputError(
-            f"k = {k} is out of reach: the table has {len(table.people)} rows, so k is 1 to that"
+            f"k = {k} is out of reach: the table has {len(table.people)} rows, so k is from 1 to that"
         )
 
 
@@ -120,9 +122,10 @@ def _refuse_size(search: BruteForce, why: str) -> InputError:
     prunes = search.cuts_score and search.cuts_k
     advice = "" if prunes else "prune by score and by k (--prune both), "
     return InputError(
-        f"{why}: there are {search.table.search_space:,} tables, which take {search.table.count_states():,} "
-        f"states without pruning. Take fewer rows (--rows 4) or columns (--quasi), {advice}draw at random "
-        "(--iterations 100000), raise --limit, or let 'shoal anonymize --algorithm mingen' prove it"
+        f"{why}: there are {show_count(search.table.search_space)} tables, which take "
+        f"{show_count(search.table.count_states())} states without pruning. Take fewer rows (--rows 4) "
+        f"or columns (--quasi), {advice}draw at random (--iterations 100000), raise --limit, or let "
+        "'shoal anonymize --algorithm mingen' prove it"
     )
 
 
