@@ -56,7 +56,11 @@ def teach(
     k: Annotated[
         int | None,
         option(
-            "--k", "-k", panel=o.GOAL, metavar="N", help="How many people each row could be: 2 if not said."
+            "--k",
+            "-k",
+            panel=o.GOAL,
+            metavar="N",
+            help="How many people each row could be: 2 if not said, 3 for mondrian.",
         ),
     ] = None,
     l: Annotated[  # noqa: E741
