@@ -57,6 +57,7 @@ PERMITTED = {
     ("studio/usefulness.py", "product"): "shades of a picture in the studio",
     ("table/frames.py", "unique"): "that of pandas, which keeps the order",
     ("table/frames.py", "frame sort"): "by all that is released: rows that are equal are alike",
+    ("teach/lessons/lesson.py", "elementary"): "a number in words, rounded to one decimal",
     ("teach/player/drawings.py", "elementary"): "places in a picture, rounded to tenths",
     ("teach/player/drawings.py", "power"): "places in a picture, rounded to tenths",
 }
