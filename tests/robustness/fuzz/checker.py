@@ -541,8 +541,8 @@ _OF_ROWS: dict[str, Callable[[list[int], dict[str, Any]], bool]] = {
 def _pays(size: int, p: dict[str, Any]) -> bool:
     """Whether no attack on a class pays or, where that is permitted, rows bring more than attacks cost."""
     attacked = exactly(p["gain"]) / size > exactly(p["cost"])
-    permitted = p["attack"] == "permitted" and exactly(p["loss"]) / size <= exactly(p["benefit"])
-    return not attacked or permitted
+    worth_it = exactly(p["loss"]) / size <= exactly(p["benefit"])
+    return not attacked or (p.get("attack", "permitted") == "permitted" and worth_it)
 
 
 def _is_rare(size: int, p: dict[str, Any]) -> bool:
