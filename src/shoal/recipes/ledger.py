@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import InputError, RecipeError, quote
-from shoal.support.files import as_utf8, read_small, whole_file
+from shoal.support.files import read_json_format, whole_file
 from shoal.table import Origin, Table, to_strings
 
 _FORMAT = "shoal ledger 1"
@@ -110,13 +110,9 @@ class Ledger:
         """Read what `save` wrote."""
         path = Path(path)
         try:
-            content = json.loads(as_utf8(path, read_small(path, _MEGABYTES)))
+            content = read_json_format(path, _MEGABYTES, _FORMAT, "ledger", "shoal apply --ledger")
         except OSError as error:
             raise InputError(f"{path}: cannot read the ledger: {error.strerror}") from error
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path}: not a ledger: {error}") from error
-        if not isinstance(content, dict) or content.get("format") != _FORMAT:
-            raise InputError(f"{path}: not a ledger; 'shoal apply --ledger' writes one")
         try:
             return cls._from_content(content, path)
         except (KeyError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:

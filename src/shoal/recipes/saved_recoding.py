@@ -21,7 +21,7 @@ from shoal.recipes.ledger import Ledger
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.settings import Others, RowOrder
 from shoal.support.addresses import is_address
-from shoal.support.files import as_utf8, read_small, whole_file
+from shoal.support.files import read_json_format, whole_file
 from shoal.support.typed_frames import FrameT, PathLike
 from shoal.table import Column, read_table
 from shoal.table.sources import list_files
@@ -113,13 +113,10 @@ class SavedRecoding:
         """Read what `save` wrote."""
         path = Path(path)
         try:
-            content = json.loads(as_utf8(path, read_small(path, _MEGABYTES)))
+            command = "shoal anonymize --recoding-out"
+            content = read_json_format(path, _MEGABYTES, _FORMAT, "saved recoding", command)
         except OSError as error:
             raise InputError(f"{path}: cannot read the recoding: {error.strerror}") from error
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path}: not a saved recoding: {error}") from error
-        if not isinstance(content, dict) or content.get("format") != _FORMAT:
-            raise InputError(f"{path}: not a saved recoding; 'shoal anonymize --recoding-out' writes one")
         try:
             return cls._from_content(content, path.parent)
         except (KeyError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:

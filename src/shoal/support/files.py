@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import re
 import shutil
@@ -13,7 +14,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from shoal.errors import InputError, OutputError
 
@@ -53,6 +54,20 @@ def as_utf8(path: Path, content: bytes) -> str:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputError(f"'{path}', line {line}: not UTF-8; save the file in that encoding") from None
+
+
+def read_json_format(path: Path, megabytes: int, form: str, name: str, command: str) -> dict[str, Any]:
+    """The content of a JSON file whose ``format`` must be ``form``.
+
+    ``name`` is what such a file is called in errors, and ``command`` writes one. An OSError is the caller's.
+    """
+    try:
+        content = json.loads(as_utf8(path, read_small(path, megabytes)))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not a {name}: {error}") from error
+    if not isinstance(content, dict) or content.get("format") != form:
+        raise InputError(f"{path}: not a {name}; '{command}' writes one")
+    return content
 
 
 def check_target(path: Path) -> None:

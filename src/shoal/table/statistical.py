@@ -53,10 +53,11 @@ class StatisticalFile:
         plain = pl.DataFrame([_write_column(column, self.suffix) for column in table])
         try:
             getattr(library, self.writer)(plain, str(path))
+            content = path.read_bytes()
         except (library.PyreadstatError, library.ReadstatError, ValueError) as error:
             raise OutputError(f"a .{self.suffix} file cannot hold the release: {error}") from error
-        content = path.read_bytes()
-        path.unlink()
+        finally:
+            path.unlink(missing_ok=True)
         head, rest = content[:512], content[512:]
         stream.write(
             self.time.sub(lambda found: found[1] + b"01 Jan 0000:00:00"[: len(found[2])], head) + rest
