@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 from shoal.errors import ChangedError, ShoalError
+from shoal.support.addresses import hide_secrets
 from shoal.support.files import discard_unfinished
 
 CLOSED_PIPE = 141
@@ -69,7 +70,7 @@ def run_to_end(command: Command, arguments: Sequence[str]) -> tuple[int, str]:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
         # Wrong usage, which typer has explained to people.
         if code and (explain := getattr(end.__context__, "format_message", None)):
-            _print_json_error(arguments, code, "usage", explain())
+            _print_json_error(arguments, code, "usage", make_printable(explain()))
         return code, ""
     except BaseException as error:
         code, text = explain_error(error)
@@ -154,10 +155,13 @@ shown_names: dict[str, str] = {}
 
 
 def make_printable(text: str) -> str:
-    """A text with its control characters spelt out: what stands in a table cannot command a terminal."""
+    """A text without secrets, and with its control characters spelt out.
+
+    What stands in a table cannot command a terminal, and what somebody typed into an address is not repeated.
+    """
     for path, name in shown_names.items():
         text = text.replace(path, name)
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", hide_secrets(text))
 
 
 def collect_from_now_on() -> None:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from shoal.codespace.domain import Domain
 from shoal.errors import InputError, RecipeError
+from shoal.support.warning_codes import CodedWarning
 from shoal.table import Column, ColumnType, infer_type, parse_values
 
 Ints = NDArray[np.int64]
@@ -69,9 +70,12 @@ def code_ends(domain: Domain, codes: Ints, rows: Rows, column: Column) -> tuple[
         )
     # One code is kept on either side, for what lies beyond; none where nothing does.
     lowest, highest = max(first - 1, 0), min(last + 1, known.size - 1)
-    told = [
-        f"column '{column.name}': {int(part):,} of {int(whole):,} rows are {side} {edge} and are released as "
-        f"'{sign}{edge}'{_explain_choice(given)}; the loss is counted from there on"
+    told: list[str] = [
+        CodedWarning(
+            "W18",
+            f"column '{column.name}': {int(part):,} of {int(whole):,} rows are {side} {edge} and are "
+            f"released as '{sign}{edge}'{_explain_choice(given)}; the loss is counted from there on",
+        )
         for part, side, sign, edge, given in (
             (known[:first].sum(), "below", "<", bottom, column.bottom),
             (known[last + 1 :].sum(), "above", ">", top, column.top),

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shoal.codespace.domain import Domain
 from shoal.codespace.edges import check_edges, code_ends
 from shoal.errors import InputError, quote
+from shoal.support.warning_codes import CodedWarning
 from shoal.table import Column, ColumnType, infer_type, ordered_values, parse_values, to_strings
 from shoal.table.decimals import has_decimal_commas
 from shoal.table.hierarchies import uncovered
@@ -76,11 +77,13 @@ def encode_column(
     """
     distinct, number, missing = build_dictionary(series)
     kind, order, lost = find_column_type(distinct, column)
-    warnings = []
+    warnings: list[str] = []
     if lost:
         missing = True
         warnings.append(
-            f"column '{column.name}': {quote(lost)} counted as missing, since the rest are numbers"
+            CodedWarning(
+                "W06", f"column '{column.name}': {quote(lost)} counted as missing, since the rest are numbers"
+            )
         )
     check_edges(column, kind)
     if column.hierarchy is not None:
@@ -89,8 +92,11 @@ def encode_column(
         domain, codes = _encode_flat(distinct, number, column.name, missing, category_order, count)
         if distinct.dtype == pl.String and has_decimal_commas(distinct):
             warnings.append(
-                f"column '{column.name}' is text that looks like numbers with a decimal comma: "
-                "--decimal , reads them as numbers"
+                CodedWarning(
+                    "W07",
+                    f"column '{column.name}' is text that looks like numbers with a decimal comma: "
+                    "--decimal , reads them as numbers",
+                )
             )
     else:
         present = (~distinct.is_in(list(lost))).to_numpy() if lost else np.ones(len(distinct), np.bool_)
@@ -217,8 +223,11 @@ def _encode_tree(
     extra = uncovered(column.hierarchy, text)
     if extra:
         warnings.append(
-            f"column '{column.name}': the hierarchy does not have {quote(extra)}; "
-            f"{'they' if len(extra) > 1 else 'it'} can only stay or be suppressed"
+            CodedWarning(
+                "W08",
+                f"column '{column.name}': the hierarchy does not have {quote(extra)}; "
+                f"{'they' if len(extra) > 1 else 'it'} can only stay or be suppressed",
+            )
         )
     domain = Domain.from_hierarchy(column.name, column.hierarchy, distinct, text, extra, missing)
     assert domain.hierarchy is not None

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shoal.codespace.domain import Codes, Domain, expand_intervals
 from shoal.codespace.frequency import FrequencyTable, rank_rows
 from shoal.codespace.means import ClassCodes, write_means
+from shoal.errors import InternalError
 from shoal.kernels.collapse import collapse_keys, first_seen
 from shoal.table import ColumnType, parse_values
 
@@ -188,9 +189,16 @@ class Recoding:
 
     @classmethod
     def from_proposal(cls, proposal: Proposal, domains: tuple[Domain, ...]) -> Recoding:
-        """Give every class its cells, and make classes with equal cells one."""
+        """Give every class its cells, and make classes with equal cells one.
+
+        Raises
+        ------
+        InternalError
+            When the classes of the proposal are not numbered as they have to be, which is its algorithm's
+            fault: without gaps, from 0, and -1 for what is suppressed.
+        """
         table, class_of = proposal.table, proposal.class_of
-        classes = int(class_of.max()) + 1
+        classes = _count_classes(class_of, table.codes.shape[0])
         columns = [
             _build_stated_cells(
                 domain, table.codes[:, j], class_of, proposal.cells[0][:, j], proposal.cells[1][:, j]
@@ -312,6 +320,22 @@ class Recoding:
             rows = rows.sort("class", -pl.col("weight"), "code", maintain_order=True)
         chosen = rows.unique("class", keep="first", maintain_order=True)
         return chosen["code"].to_numpy().astype(np.int64)
+
+
+def _count_classes(class_of: NDArray[np.int32], rows: int) -> int:
+    """How many classes a proposal has, which is numbered without gaps."""
+    if class_of.shape != (rows,) or not np.issubdtype(class_of.dtype, np.integer):
+        given = f"{class_of.size} of {class_of.dtype}"
+        raise InternalError(f"an algorithm has to give {rows} rows one whole number each, and gave {given}")
+    if (least := class_of.min(initial=0)) < -1:
+        raise InternalError(f"an algorithm gave a row the class {least}: they count from 0, after -1")
+    size = np.bincount(class_of + 1)
+    if empty := np.flatnonzero(size[1:] == 0).tolist():
+        raise InternalError(
+            f"an algorithm has to number classes without gaps, and gave class {size.size - 2} to some rows, "
+            f"but no row of class {empty[0]}"
+        )
+    return size.size - 1
 
 
 def _find_medians(

@@ -18,6 +18,7 @@ from shoal.privacy.people import number_people
 from shoal.privacy.pseudonyms import is_readable_by_others, make_pseudonyms, read_key
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.release_rows import Rows
+from shoal.support.warning_codes import CodedWarning
 from shoal.table import Column, Table
 from shoal.verification.linked import LinkedRows, verify_linked
 from shoal.verification.verifier import Verification
@@ -40,7 +41,8 @@ def prepare_links(recipe: Recipe, table: Table, subject: PreparedTable) -> Prepa
 def warn_of_key(recipe: Recipe) -> Iterator[str]:
     """Warn of a key file that is no secret."""
     if is_readable_by_others(recipe.key_file):
-        yield f"others than you can read the key file {recipe.key_file}: take that right from them"
+        text = f"others than you can read the key file {recipe.key_file}: take that right from them"
+        yield CodedWarning("W11", text)
 
 
 def rank_values(recipe: Recipe, table: Table, name: str, rows: Rows | None) -> Rows:

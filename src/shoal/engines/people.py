@@ -12,6 +12,7 @@ from shoal.engines.prepare import DistinctValues
 from shoal.errors import InputError
 from shoal.privacy.people import number_ids
 from shoal.recipes.recipe import Recipe
+from shoal.support.warning_codes import CodedWarning
 from shoal.table.frames import use_safe_name
 
 _NOBODY = -1
@@ -70,7 +71,8 @@ def describe_missing_ids(recipe: Recipe, missing: int) -> tuple[str, ...]:
     """What is told where rows have no id."""
     if not missing:
         return ()
-    return (f"'{recipe.person}' is missing in {missing:,} rows: each of them counts as a person of its own",)
+    text = f"'{recipe.person}' is missing in {missing:,} rows: each of them counts as a person of its own"
+    return (CodedWarning("W12", text),)
 
 
 def describe_people_left_out(gone: int) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from shoal.privacy.population import PopulationTable
 from shoal.recipes.defaults import choose_category_order, list_weights
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.schema import collect_hierarchies, has_own_types, keeps_unchanged_types
+from shoal.support.warning_codes import CodedWarning
 from shoal.table import Column
 
 Codes = NDArray[np.unsignedinteger]
@@ -249,33 +250,46 @@ def _list_warnings(
     recipe: Recipe, names: Sequence[str], encoded: Sequence[EncodedColumn], rows: int
 ) -> tuple[str, ...]:
     """What the user should know about the columns."""
-    warnings = [warning for column in encoded for warning in column.warnings]
+    warnings: list[str] = [warning for column in encoded for warning in column.warnings]
     loose = recipe.without_role(names)
     if loose and recipe.others is None:
         warnings.append(
-            f"[W01] no role was given for {quote(loose)}: kept as they are, because this recipe was written "
-            'for version 0.1; say others = "keep" or "drop" in it'
+            CodedWarning(
+                "W01",
+                f"[W01] no role was given for {quote(loose)}: kept as they are, because this recipe was "
+                'written for version 0.1; say others = "keep" or "drop" in it',
+            )
         )
     typed = [each.domain.name for each in encoded if each.domain.values.dtype != pl.String]
     if typed and keeps_unchanged_types(recipe) and not has_own_types(recipe):
         warnings.append(
-            f"[W02] the types of {quote(typed)} depend on the rows, because this recipe was written for "
-            "version 0.1: text if something is generalised, and else what they were; say recipe = 2 in it"
+            CodedWarning(
+                "W02",
+                f"[W02] the types of {quote(typed)} depend on the rows, because this recipe was written for "
+                "version 0.1: text if something is generalised, and else what they were; say recipe = 2 "
+                "in it",
+            )
         )
     if all(model.least_size() == 1 and not model.sensitive for model in recipe.models):
-        warnings.append("with k = 1 every row may stand alone: nobody is protected")
+        warnings.append(CodedWarning("W03", "with k = 1 every row may stand alone: nobody is protected"))
     if uncounted := check_loss(recipe.loss, [column.domain for column in encoded]):
         warnings.append(
-            f"loss {recipe.loss} does not look at {quote(uncounted)}: to suppress them costs nothing, and a "
-            "search may do so"
+            CodedWarning(
+                "W09",
+                f"loss {recipe.loss} does not look at {quote(uncounted)}: to suppress them costs nothing, "
+                "and a search may do so",
+            )
         )
     for column in encoded:
         values = np.count_nonzero(np.bincount(column.codes))  # of a tree not every leaf occurs
         if values == 1:
-            warnings.append(f"column '{column.domain.name}' has one value only")
+            warnings.append(CodedWarning("W04", f"column '{column.domain.name}' has one value only"))
         elif values == rows:
             warnings.append(
-                f"column '{column.domain.name}' has a different value in every row: is it an identifier?"
+                CodedWarning(
+                    "W05",
+                    f"column '{column.domain.name}' has a different value in every row: is it an identifier?",
+                )
             )
     return tuple(warnings)
 

@@ -27,6 +27,7 @@ from shoal.recipes.defaults import list_set_weights, list_weights
 from shoal.recipes.recipe import Recipe
 from shoal.report import Report
 from shoal.report.figures import SetFigures
+from shoal.support.warning_codes import CodedWarning
 from shoal.table import Column, Table, read_table, to_strings
 from shoal.table.sets import choose_joiner, join_sets, split_sets
 from shoal.verification.sets import KnownSets, verify_sets
@@ -170,7 +171,8 @@ def _encode_items(name: str, recipe: Recipe, table: Table, subject: PreparedTabl
     _check_node_names(encoded.domain, separator)
     told = list(encoded.warnings)
     if not cells.str.contains(separator, literal=True).any():
-        told.append(f"no cell of '{name}' has the separator '{separator}': every cell was taken for one item")
+        text = f"no cell of '{name}' has the separator '{separator}': every cell was taken for one item"
+        told.append(CodedWarning("W14", text))
     return _ItemColumn(encoded, row, tuple(told))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.privacy.people import count_varying_people
+from shoal.support.warning_codes import CodedWarning
 
 _FEW = 0.1  # share of the people who have several rows, up to which values that change look like mistakes
 
@@ -50,8 +51,9 @@ class VaryingColumns:
         """Name columns that are the same in all rows of nearly everybody, and for how many they are not."""
         for name, people in self.varying.items():
             if 0 < people <= _FEW * self.several:
-                yield (
+                yield CodedWarning(
+                    "W13",
                     f"'{name}' is the same in all rows of a person, but not for {people:,} of the "
                     f"{self.several:,} people who have several: it is taken for a column that changes, "
-                    "unless you mend them"
+                    "unless you mend them",
                 )

@@ -47,6 +47,7 @@ from shoal.report import Report
 from shoal.report.build import build_report
 from shoal.report.figures import TableFigures
 from shoal.support.files import check_folder
+from shoal.support.warning_codes import name_place
 from shoal.table import Table, read_table, to_strings
 from shoal.verification.findings import Finding, accept_findings
 from shoal.verification.outsider import number_rows
@@ -196,7 +197,7 @@ class TablesEngine(Engine[tuple[RunTable, ...], PreparedTables, RecodedTables]):
             subjects.append(subject)
             owners.append(place[whose[taken]])
         warnings = [
-            f"{each.name}: {warning}" if each.name else warning
+            name_place(each.name, warning) if each.name else warning
             for each, subject in zip(tables, subjects, strict=True)
             for warning in subject.warnings
         ]

@@ -8,12 +8,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.support.warning_codes import CodedWarning
 from shoal.table.formats import import_optional
 
-WARNING = (
+WARNING = CodedWarning(
+    "W16",
     "semantics=matching: each released row could be k of the original rows, but it can be unlike every other "
     "released row; someone who knows only one person may be able to exclude rows, and 'shoal verify', which "
-    "does not have the original table, will not find classes of k rows"
+    "does not have the original table, will not find classes of k rows",
 )
 _ALL = 64  # rows up to which every possible assignment is counted
 

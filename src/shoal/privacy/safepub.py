@@ -15,16 +15,19 @@ from shoal.privacy.base import Model
 from shoal.privacy.counts import Counts
 from shoal.support.arithmetic import exp, expm1, log, log1p
 from shoal.support.parameters import check_fields
+from shoal.support.warning_codes import CodedWarning
 from shoal.table.formats import import_optional
 
-WARNING = (
+WARNING = CodedWarning(
+    "W17",
     "safepub: from a release nobody can see that levels and hierarchies were fixed without looking at the "
     "table, nor that everybody has one row; both are up to the person who makes it. A further release of the "
-    "same people adds its epsilon and delta"
+    "same people adds its epsilon and delta",
 )
-KNOWN_SEED = (
+KNOWN_SEED = CodedWarning(
+    "W15",
     "not-private: the sample was drawn by a stated seed, and anyone who knows that can draw it again; so "
-    "safepub does not hold, and the release cannot be written. Leave the seed out"
+    "safepub does not hold, and the release cannot be written. Leave the seed out",
 )
 _ROUNDING = 1e-12  # far above what double precision loses here; bounds are widened by it
 

@@ -63,6 +63,7 @@ class SavedRecoding:
             recipe,
             input=None,
             output=None,
+            reading=replace(recipe.reading, query=None),
             hierarchies=(),
             trees={name: column.hierarchy for name, column in columns.items() if column.hierarchy},
             types={name: column.type for name, column in columns.items() if column.type},

@@ -21,6 +21,7 @@ from shoal.errors import InputError
 from shoal.recipes.recipe import Recipe
 from shoal.report.figures import Report
 from shoal.report.statistics import Evidence
+from shoal.support.addresses import is_address
 from shoal.support.files import read_small
 from shoal.table import Table
 from shoal.verification.verifier import Verification
@@ -155,7 +156,8 @@ def build_audit_record(report: Report, evidence: Evidence, folder: Path | None) 
         "release": {
             # The name only: a path tells how somebody's folders are arranged.
             "name": Path(output).name if output else None,
-            "file": compute_file_checksum(Path(output)) if output else None,
+            # What an address names is no file of this machine any more.
+            "file": None if output is None or is_address(output) else compute_file_checksum(Path(output)),
             "content": compute_content_checksum(evidence.released_table.frame),
         },
         "figures": report.to_dict(),

@@ -16,6 +16,7 @@ from shoal.recipes.defaults import choose_category_order, list_weights
 from shoal.recipes.recipe import Recipe
 from shoal.report.figures import Report
 from shoal.support.parameters import describe_parameters, name_of
+from shoal.support.warning_codes import CodedWarning
 from shoal.table import Table, find_formula_names
 from shoal.verification.verifier import Verification
 
@@ -127,4 +128,5 @@ def warn_of_formulas(cells: Mapping[str, int], names: Sequence[str]) -> tuple[st
     if not parts:
         return ()
     where = ", ".join(parts)
-    return (f"cells that a spreadsheet would run as a formula: {where}; --safe-csv neutralises them",)
+    text = f"cells that a spreadsheet would run as a formula: {where}; --safe-csv neutralises them"
+    return (CodedWarning("W10", text),)

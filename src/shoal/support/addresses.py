@@ -14,7 +14,14 @@ from shoal.errors import RecipeError, quote
 
 _ADDRESS = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+)://")
 _DATABASES = ("sqlite", "duckdb", "postgresql", "postgres")
-_SECRET = re.compile(r"pass|secret|token|credential|(^|_)key$", re.IGNORECASE)
+_SECRET = re.compile(
+    r"pass|pwd|secret|token|credential|signature|auth|api_?key|access_?key|^(key|code|sig|sas)$|[_-](key|sig)$",
+    re.IGNORECASE,
+)
+_WEB = ("http", "https")
+# Also where a path has made one stroke of two, and where a password has signs that should be spelt out.
+_TOLD = re.compile(r"(?<=:/)(/?[^/\s:'\"]*:)[^/\s'\"]+(?=@)")
+_PARAMETER = re.compile(r"(?<=[?&;#])([\w.-]+)=([^&;#\s'\"]+)")
 
 
 class AddressPath(type(Path())):  # type: ignore[misc]
@@ -34,13 +41,14 @@ class AddressPath(type(Path())):  # type: ignore[misc]
             super().__init__(address)
 
     def __str__(self) -> str:
-        return self._address
+        # What Python makes of it, as a parent, is no address any more.
+        return str(getattr(self, "_address", "")) or super().__str__()
 
     def __fspath__(self) -> str:
-        return self._address
+        return str(self)
 
     def __reduce__(self) -> tuple[type[AddressPath], tuple[str]]:
-        return AddressPath, (self._address,)
+        return AddressPath, (str(self),)
 
 
 def is_address(source: object) -> bool:
@@ -56,11 +64,27 @@ def names_database(source: object) -> bool:
 
 def check_address(address: str) -> None:
     """Refuse an address with a secret in it; the message does not repeat it."""
-    parts = urlsplit(address)
-    named = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True) if _SECRET.search(name)]
-    if parts.password is not None or named:
-        what = f"the parameter {quote(named)}" if named else "a password"
+    scheme = address.partition(":")[0].lower()
+    try:
+        parts = urlsplit(address)
+        has_password = parts.password is not None
+    except ValueError as error:
+        raise RecipeError(f"an address of {scheme} cannot be read: {error}") from error
+    pairs = parse_qsl(f"{parts.query}&{parts.fragment}".replace(";", "&"), keep_blank_values=True)
+    named = [name for name, _ in pairs if _SECRET.search(name)]
+    # On the web a name alone is often a token.
+    who = "a password" if has_password else "a user" if scheme in _WEB and parts.username else None
+    if named or who:
         raise RecipeError(
-            f"an address of {parts.scheme} has {what} in it, and recipes and reports name addresses: leave "
-            "it out, and give it by the environment, as PGPASSWORD or the variables of the object store"
+            f"an address of {scheme} has {f'the parameter {quote(named)}' if named else who} in it, and "
+            "recipes and reports name addresses: leave it out, and give it by the environment, as PGPASSWORD "
+            "or the variables of the object store"
         )
+
+
+def hide_secrets(text: str) -> str:
+    """A text for people or a log, without what looks like a secret in an address."""
+    if ":/" not in text:
+        return text
+    without = _TOLD.sub(r"\1***", text)
+    return _PARAMETER.sub(lambda found: f"{found[1]}=***" if _SECRET.search(found[1]) else found[0], without)

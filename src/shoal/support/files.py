@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from shoal.errors import InputError, OutputError
+from shoal.support.addresses import is_address
 
 _unfinished: set[Path] = set()
 
@@ -70,8 +71,11 @@ def read_json_format(path: Path, megabytes: int, form: str, name: str, command: 
     return content
 
 
-def check_target(path: Path) -> None:
+def check_target(path: str | Path) -> None:
     """Raise an OutputError if a file could not be written at ``path``, whatever its content."""
+    if is_address(path):
+        raise OutputError(f"{path}: only a release is written to an address; name a file for this")
+    path = Path(path)
     # realpath stops at a loop, and is then still a link.
     if path.is_symlink() and not path.exists() and Path(os.path.realpath(path)).is_symlink():
         raise OutputError(f"{path} is a link that leads to itself")

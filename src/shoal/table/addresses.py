@@ -14,6 +14,7 @@ from shoal.errors import InputError
 from shoal.support.addresses import check_address, is_address, names_database
 from shoal.support.files import private_folder
 from shoal.table.databases import check_target_table, load_table, store_table
+from shoal.table.iceberg import load_snapshot, names_iceberg, refuse_target
 from shoal.table.stores import check_target_file, load_files, store_file
 
 
@@ -27,10 +28,13 @@ def load_address(address: str, query: str | None = None) -> Path:
     """
     check_address(address)
     refuse_query(address, query)
-    if not names_database(address):
-        return load_files(address, private_folder())
     path = private_folder() / "table.parquet"
-    load_table(address, query, path)
+    if names_database(address):
+        load_table(address, query, path)
+    elif names_iceberg(address):
+        load_snapshot(address, path)
+    else:
+        return load_files(address, path.parent)
     return path
 
 
@@ -48,6 +52,8 @@ def deliver_to(address: str) -> Iterator[Path]:
     That it can be written is tried before, since the work between takes long.
     """
     check_address(address)
+    if names_iceberg(address):
+        raise refuse_target(address)
     if names_database(address):
         check_target_table(address)
         path = private_folder() / "release.parquet"

@@ -285,9 +285,10 @@ class SqliteDatabase(Database):
 
     def fetch(self, query: str) -> Iterator[pl.DataFrame]:
         """Yield rows; the type of a column follows from the kinds of all its values."""
+        # What is no query fails in here: some of it, as "vacuum into", would write from a database that is
+        # only read.
+        self._connection.execute(f"select 1 from ({query}\n) limit 0")
         cursor = self._connection.execute(query)
-        if cursor.description is None:
-            raise InputError("this is no query: it finds no rows")
         schema = self._find_types(query, [each[0] for each in cursor.description])
         empty = True
         while rows := cursor.fetchmany(_BATCH):
@@ -310,7 +311,7 @@ class SqliteDatabase(Database):
                 for name in own
             ]
         )
-        given = f"with given({', '.join(own)}) as ({query}) select {asked} from given"
+        given = f"with given({', '.join(own)}) as ({query}\n) select {asked} from given"
         row = self._connection.execute(given).fetchone()
         found = []
         for at, name in enumerate(names):
@@ -417,6 +418,9 @@ class DuckDatabase(Database):
 
     def fetch(self, query: str) -> Iterator[pl.DataFrame]:
         """Yield rows in the order that they were written in."""
+        # Others would write: "copy" makes files, also from a database that is only read.
+        if [each.type.name for each in self._connection.extract_statements(query)] != ["SELECT"]:
+            raise InputError("this is no query: give one statement that selects rows")
         reader = self._connection.sql(query).to_arrow_reader(_BATCH)
         yield pl.DataFrame(pl.from_arrow(reader.schema.empty_table()))
         for batch in reader:
@@ -497,7 +501,7 @@ class PostgresDatabase(Database):
             for each in schema
         ]
         named = [f"{each} as {quote_name(of.name)}" for each, of in zip(columns, schema, strict=True)]
-        self._cursor.execute(f"select {', '.join(named)} from ({query}) as shoal_query")
+        self._cursor.execute(f"select {', '.join(named)} from ({query}\n) as shoal_query")
         reader = self._cursor.fetch_record_batch()
         yield pl.DataFrame(pl.from_arrow(reader.schema.empty_table()))
         for batch in reader:

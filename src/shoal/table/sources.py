@@ -21,6 +21,7 @@ from shoal.support.files import private_folder
 from shoal.table.databases import load_table
 from shoal.table.formats import choose_suffix, detect_format, ensure_unchanged, import_optional
 from shoal.table.frames import detect_kind
+from shoal.table.iceberg import is_iceberg_folder, refuse_folder
 from shoal.table.native import explain_failure, find_stream
 
 FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
@@ -34,6 +35,8 @@ def list_parts(path: Path) -> list[Path] | None:
     """
     if is_address(path):
         return None
+    if is_iceberg_folder(path):
+        raise refuse_folder(path)
     if path.is_dir():
         found = [file for file in path.rglob("*") if file.is_file()]
     # A file may have brackets in its name.

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from shoal.errors import InputError, OutputError, ShoalError
+from shoal.support.addresses import hide_secrets
 from shoal.table.formats import import_optional
 
 _CHUNK = 1 << 20
@@ -21,13 +22,13 @@ def load_files(address: str, folder: Path) -> Path:
     """Copy a file into a folder; of a pattern or a folder all files, which are one table."""
     with _explain(address, InputError):
         system, path = _find_system(address)
-        if has_magic(path):
+        if has_magic(path) and not _is_web_page(address):
             base = path[: _find_magic(path)].rpartition("/")[0]
             names = [name for name in system.glob(path) if system.isfile(name)]
         elif system.isdir(path):
             base, names = path.rstrip("/"), system.find(path)
         else:
-            target = folder / PurePosixPath(path).name
+            target = folder / PurePosixPath(path.partition("?")[0] if _is_web_page(address) else path).name
             _copy_from(system, path, target)
             return target
         if not names:
@@ -81,6 +82,11 @@ def _hash_stream(stream: Any) -> bytes:
     return found.digest()
 
 
+def _is_web_page(address: str) -> bool:
+    """Whether a question mark begins what a server is told, and stands for no letter."""
+    return address.lower().startswith(("http://", "https://"))
+
+
 def _find_magic(path: str) -> int:
     return min(path.index(sign) for sign in "*?[" if sign in path)
 
@@ -110,9 +116,9 @@ def _explain(address: str, kind: type[InputError] | type[OutputError]) -> Iterat
     except FileNotFoundError as error:
         raise kind(f"{address}: no such file") from error
     except ValueError as error:
-        raise kind(f"{address} is no address that can be used: {error}") from error
+        raise kind(f"{address} is no address that can be used: {hide_secrets(str(error))}") from error
     except Exception as error:  # the code of somebody else may raise anything
         if isinstance(error, MemoryError):
             raise
-        told = (str(error) or type(error).__name__).splitlines()[0]
+        told = hide_secrets((str(error) or type(error).__name__).splitlines()[0])
         raise kind(f"{address}: {told}") from error

@@ -114,11 +114,10 @@ def check_writable(path: str | Path, forbidden: Iterable[Path] = (), *, table: b
     """
     if is_address(path):
         check_address(str(path))
-        if not table:
-            raise OutputError(f"{path}: only a release is written to an address; name a file for this")
-        return
+        if table:
+            return
+    check_target(path)
     target = Path(path)
-    check_target(target)
     if any(_same_file(target, Path(other)) for other in forbidden):
         raise OutputError(f"{target} is an input of this run; write the release to another file")
     if not table:

@@ -4,6 +4,7 @@ import pytest
 
 from shoal.codespace.domain import Domain
 from shoal.codespace.recoding import Proposal, Recoding
+from shoal.errors import InternalError
 from shoal.table.hierarchies import Hierarchy
 
 JOBS = Hierarchy.from_tree({"manual": ["mason", "smith"], "office": ["clerk", "judge", "lawyer"]})
@@ -208,3 +209,19 @@ def test_a_domain_of_flat_values_in_many_classes(code):
             present[0] if len(present) == 1 else "*" if len(present) == 8 else f"{{{', '.join(present)}}}"
         )
         assert {text[row] for row in np.flatnonzero(class_of == number)} == {expected}
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        ([0, 0, 2, 2, 2, 2], "no row of class 1"),
+        ([1, 1, 1, 1, 1, 1], "no row of class 0"),
+        ([0, 0, 0, -2, 0, 0], "the class -2"),
+        ([0, 0, 0, 0, 0], "one whole number each"),
+        ([0.0, 0.0, 0.0, 0.0, 0.0, 0.0], "one whole number each"),
+    ],
+)
+def test_classes_that_are_not_numbered_without_gaps_are_refused(problem, classes, message):
+    proposal = Proposal(problem.rows.one_by_one(in_order=True), np.array(classes))
+    with pytest.raises(InternalError, match=message):
+        Recoding.from_proposal(proposal, problem.domains)

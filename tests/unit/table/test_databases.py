@@ -234,6 +234,43 @@ def test_a_query_only_reads(database):
     assert len(execute(database, "select * from people")) == PEOPLE.height
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "copy people to 'leak'",
+        "copy (select * from people) to program 'cat > leak'",
+        "select 1 as age; copy people to 'leak'",
+        "select 1 as a) as b; copy people to 'leak'; select * from (select 1 as age",
+        "vacuum into 'leak'",
+        "attach 'leak' as leak",
+        "attach 'file:leak?mode=rwc' as leak",
+        "select 1 -- ) ; vacuum into 'leak'",
+    ],
+)
+def test_a_query_writes_no_file(database, query, tmp_path, monkeypatch):
+    fill(database)
+    monkeypatch.chdir(tmp_path)
+    there = set(tmp_path.iterdir())
+    if "--" in query:  # a comment is no statement
+        load_address(database, query)
+    else:
+        with pytest.raises(InputError):
+            load_address(database, query)
+    assert set(tmp_path.iterdir()) == there
+
+
+def test_the_query_does_not_go_into_saved_classes(database, tmp_path):
+    fill(database)
+    query = "select age, sex from people where cost <> 4711"
+    recipe = shoal.Recipe(("age", "sex"), (shoal.KAnonymity(2),), input=database)
+    reading = {"table": {**recipe.to_dict().get("table", {}), "input": database, "query": query}}
+    release = shoal.run(shoal.Recipe.from_dict({**recipe.to_dict(), **reading}))
+    release.saved_recoding().save(tmp_path / "classes.json")
+    assert "4711" not in (tmp_path / "classes.json").read_text()
+    saved = shoal.SavedRecoding.load(tmp_path / "classes.json")
+    assert saved.apply(PEOPLE.select("age", "sex"), suppress=1.0).verification.holds
+
+
 @pytest.mark.parametrize("query", ["select * from nothing", "selec 1", "", "select 1 as a, 2 as a"])
 def test_a_wrong_query_is_an_error_of_ours(database, query):
     fill(database)
@@ -274,6 +311,13 @@ def test_many_batches_keep_their_order(database, monkeypatch):
         "postgresql://host/clinic?password=hunter2#people",
         "s3://key:hunter2@bucket/people.csv",
         "https://host/people.csv?token=hunter2",
+        "https://host/people.csv?sv=1&sig=hunter2",
+        "https://host/people.csv?X-Amz-Signature=hunter2",
+        "https://host/people.csv?X-Goog-Signature=hunter2",
+        "https://host/people.csv?apikey=hunter2",
+        "https://host/people.csv?a=1;auth=hunter2",
+        "https://host/people.csv#access_token=hunter2",
+        "https://hunter2@host/people.csv",
     ],
 )
 def test_an_address_with_a_secret_is_refused_without_repeating_it(address, capsys):
@@ -287,6 +331,47 @@ def test_an_address_with_a_secret_is_refused_without_repeating_it(address, capsy
         assert "hunter2" not in str(told.value)
     assert run_to_end(run_command_line, ["anonymize", address, "-q", "age", "-k", "2", "--json"])[0] == 2
     assert "hunter2" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("anonymize", "people.csv", "--hierarchies", "s3://me:hunter2@bucket/trees.csv"),
+        ("anonymize", "people.csv", "--report", "s3://me:hunter2@bucket/report.html"),
+        ("anonymize", "people.csv", "--recipe-out", "https://host/r.toml?sig=hunter2"),
+        ("anonymize", "people.csv", "postgresql://me:hunter2@host/clinic#people"),
+        ("run", "https://me:hunter2@host/recipe.toml"),
+        ("apply", "s3://me:hunter2@bucket/classes.json", "people.csv"),
+        ("apply", "classes.json", "people.csv", "--ledger", "s3://me:hunter2@bucket/ledger.json"),
+        ("anonymize", "people.csv", "--query", "select 1", "-o", "s3://me:hunter2@bucket/a.csv"),
+        ("verify", "postgresql://me:hun@ter2@[bad/clinic#people"),
+    ],
+)
+def test_no_message_repeats_a_secret_wherever_it_was_typed(line, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    PEOPLE.write_csv("people.csv")
+    options = ["-q", "age", "-k", "2"] if line[0] in ("anonymize", "verify") else []
+    code, text = run_to_end(run_command_line, [*line, *options, "--json"])
+    told = capsys.readouterr()
+    assert code == 2
+    assert json.loads(told.out)["error"]["exit_code"] == 2
+    for secret in ("hunter2", "ter2@"):
+        assert secret not in told.out + text
+
+
+@pytest.mark.parametrize("address", ["postgresql://[bad/clinic#people", "https://[bad/people.csv"])
+def test_an_address_that_cannot_be_read_is_an_error_of_ours(address):
+    with pytest.raises(RecipeError, match="cannot be read"):
+        shoal.verify(address, quasi=["age"], k=2)
+
+
+@pytest.mark.parametrize("option", ["--report", "--recipe-out", "--recoding-out"])
+def test_only_a_release_goes_to_an_address(option, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    PEOPLE.write_csv("people.csv")
+    line = ["anonymize", "people.csv", "-q", "age", "-k", "2", "--others", "drop", "-o", "out.csv"]
+    code, text = run_to_end(run_command_line, [*line, option, "s3://bucket/file.html"])
+    assert (code, "only a release" in text) == (2, True), text
 
 
 def test_files_take_no_query(tmp_path):

@@ -53,6 +53,7 @@ from shoal.privacy.population_uniques import (
 from shoal.support.notebooks import draw_grid, draw_note, draw_words, follow_progress
 from shoal.support.pickling import PartlyPickled
 from shoal.support.progress import Progress, silent
+from shoal.support.warning_codes import CodedWarning
 from shoal.table import Column, ColumnType, ReadOptions, Table, read_table, write_table
 from shoal.table.personal import Role, announces_person
 from shoal.verification.tables import EVENT_TABLE, join_events
@@ -543,7 +544,7 @@ def _read_person(table: Table, name: str | None) -> tuple[NDArray[np.int64] | No
         return None, ()
     person, missing = number_people(table.column(name))
     told = f"'{name}' is missing in {missing:,} rows: each of them counts as a person of its own"
-    return person, (told,) if missing else ()
+    return person, (CodedWarning("W12", told),) if missing else ()
 
 
 def _add_proposed_roles(table: Table, asked: RiskQuestion, options: ReadOptions) -> tuple[RiskQuestion, str]:
