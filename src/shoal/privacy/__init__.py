@@ -37,6 +37,8 @@ from shoal.privacy.safepub import SafePub, sampling_rate
 from shoal.privacy.scale import fold_text, number_distinct_values
 from shoal.privacy.t_closeness import TCloseness
 from shoal.support.extensions import ExtensionTable
+from shoal.support.language import format_number
+from shoal.support.language import translate as _
 from shoal.support.parameters import (
     build_entry,
     call_text,
@@ -171,8 +173,8 @@ def model_parameters(model: Model) -> dict[str, Any]:
 def achieved_text(achieved: Achieved) -> str:
     """What a table reaches, for people."""
     if isinstance(achieved, dict):
-        return ", ".join(f"{name} = {value:.6g}" for name, value in achieved.items())
-    return "no value" if achieved == float("inf") else f"{achieved:.6g}"
+        return ", ".join(f"{name} = {format_number(value, '.6g')}" for name, value in achieved.items())
+    return _("no value") if achieved == float("inf") else format_number(achieved, ".6g")
 
 
 def for_columns(models: Iterable[Model], sensitive: Sequence[str]) -> tuple[Model, ...]:

@@ -53,6 +53,7 @@ from shoal.recipes.settings import (
 from shoal.support.addresses import check_address, is_address
 from shoal.support.files import as_utf8, read_small, whole_file
 from shoal.support.frozen import freeze_mapping
+from shoal.support.language import check_language
 from shoal.support.notebooks import draw_grid, draw_note, draw_text, fold
 from shoal.support.parameters import (
     build_entry,
@@ -110,6 +111,7 @@ class Recipe(RecipeSettings):
         self._check_numbers()
         # A model that only one algorithm can keep must not be taken for granted with another.
         self._check_safepub()
+        check_language(self.language)
         if self.loss not in LOSSES:
             raise RecipeError(unknown("loss", self.loss, LOSSES))
         if self.delimiter is not None:

@@ -27,6 +27,7 @@ from typing import (
 )
 
 from shoal.recipes import names
+from shoal.support.language import ENGLISH
 
 if TYPE_CHECKING:
     from shoal.algorithms import Algorithm
@@ -497,6 +498,14 @@ class RecipeSettings:
                 help="Accept a finding, with the reason that the report will show. Repeatable.",
             ),
             doc="Findings that somebody accepted, by their id, with the reason.",
+        ),
+    )
+    language: str = field(
+        default=ENGLISH,
+        metadata=setting(
+            "release",
+            option("--language", metavar="CODE", help="The language of the report: en or de."),
+            doc="The language of the report, ``en`` or ``de``. What programs read is always in English.",
         ),
     )
     seed: int = field(

@@ -23,6 +23,8 @@ from shoal.report.figures import Report
 from shoal.report.statistics import Evidence
 from shoal.support.addresses import is_address
 from shoal.support.files import read_small
+from shoal.support.language import mark
+from shoal.support.language import translate as _
 from shoal.table import Table
 from shoal.verification.verifier import Verification
 
@@ -221,6 +223,14 @@ def compute_content_checksum(frame: pl.DataFrame) -> str:
     return digest.hexdigest()
 
 
+_PARTS = {
+    "input": mark("input"),
+    "release": mark("release"),
+    "file": mark("file"),
+    "content": mark("content"),
+}
+
+
 def checksums_table(plain: dict[str, Any]) -> str:
     """Checksums as rows of an HTML table."""
     rows = []
@@ -229,6 +239,6 @@ def checksums_table(plain: dict[str, Any]) -> str:
         for kind in ("file", "content"):
             if value := plain[which][kind]:
                 name = f" ({plain[which]['name']})" if kind == "file" else ""
-                what = f"{which}, {kind}{name}"
+                what = f"{_(_PARTS[which])}, {_(_PARTS[kind])}{name}"
                 rows.append(f"<tr><th>{escape(what)}</th><td><code>{escape(value)}</code></td></tr>")
     return "".join(rows)

@@ -19,10 +19,16 @@ from shoal.report.statistics import (
     KnownRowsCurve,
 )
 from shoal.report.svg import Bar, Stack
+from shoal.support.language import format_number
+from shoal.support.language import translate as _
 
 # Bounds the size of a page; the columns that lost least are left out first.
 MOST_COLUMNS, MOST_SENSITIVE = 40, 8
-BEFORE_AFTER = (("before", "before"), ("after", "after"))
+
+
+def list_sides() -> tuple[tuple[str, str], ...]:
+    """What the colours of before and after mean, for `shoal.report.svg.draw_legend`."""
+    return (("before", _("before")), ("after", _("after")))
 
 
 def find_costliest_columns(report: Report) -> list[str]:
@@ -39,7 +45,7 @@ def losses_chart(report: Report) -> str:
     lines = [
         Bar(name, (report.columns[name]["ncp"],), format_share(report.columns[name]["ncp"])) for name in names
     ]
-    return svg.draw_bars("Loss of every column", lines, ["after"], svg.WIDE)
+    return svg.draw_bars(_("Loss of every column"), lines, ["after"], svg.WIDE)
 
 
 def levels_chart(found: Sequence[GeneralizationLevels]) -> str:
@@ -55,10 +61,14 @@ def levels_chart(found: Sequence[GeneralizationLevels]) -> str:
         )
         for each in found
     ]
-    keys = [("l0", "as it was"), ("l1", "generalised a little"), ("l3", "far"), ("l4", "anything (*)")]
-    return (
-        f"{svg.draw_legend(keys)}<figure>{svg.draw_stacks('How far values were generalised', lines)}</figure>"
-    )
+    keys = [
+        ("l0", _("as it was")),
+        ("l1", _("generalised a little")),
+        ("l3", _("far")),
+        ("l4", _("anything (*)")),
+    ]
+    drawn = svg.draw_stacks(_("How far values were generalised"), lines)
+    return f"{svg.draw_legend(keys)}<figure>{drawn}</figure>"
 
 
 def _choose_shade(level: int, of: int) -> str:
@@ -73,12 +83,12 @@ def sizes_chart(after: ClassSizes) -> str:
     """Rows by the size of their class."""
     names, rows = after.bin_rows()
     return svg.draw_columns(
-        "Rows by the size of their class",
+        _("Rows by the size of their class"),
         names,
         rows,
         kind="after",
         width=svg.WIDE,
-        below="rows in the class",
+        below=_("rows in the class"),
     )
 
 
@@ -86,37 +96,46 @@ def curve_chart(before: ClassSizes, after: ClassSizes) -> str:
     """Share of the rows that look like so many or fewer."""
     series = [("before", before.compute_curve()), ("after", after.compute_curve())]
     # The mark is the smallest class: no row of the release lies to the left of it.
-    return svg.draw_curves("Rows by how many look the same, before and after", series, float(after.size[0]))
+    return svg.draw_curves(
+        _("Rows by how many look the same, before and after"), series, float(after.size[0])
+    )
 
 
 def known_rows_chart(found: KnownRowsCurve) -> str:
     """Share of the people who are unique by so many known rows."""
     lines = list(found.list_lines())
     return svg.draw_columns(
-        "People who are unique by known rows, before and after",
+        _("People who are unique by known rows, before and after"),
         [format_known(line.before.known) for line in lines],
         [line.before.unique.value for line in lines],
         [line.unique for line in lines],
         width=svg.WIDE,
-        below="rows that somebody knows of a person",
+        below=_("rows that somebody knows of a person"),
     )
 
 
 def describe_known_rows(found: KnownRowsCurve) -> list[str]:
     """What the curve means, and how it was counted."""
     told = [
-        "Whoever knows some rows of a person, drawn at random, is left with the people who have such rows. "
-        "Before, the table says which rows are of one person."
+        _(
+            "Whoever knows some rows of a person, drawn at random, is left with the people who have "
+            "such rows. "
+            "Before, the table says which rows are of one person."
+        )
     ]
     if found.linked:
-        told.append("The release says it as well, by a pseudonym.")
+        told.append(_("The release says it as well, by a pseudonym."))
     else:
         told.append(
-            "The release does not: each known row can only be looked for by itself, and the figures for "
-            "several rows are of people of whom any row is found."
+            _(
+                "The release does not: each known row can only be looked for by itself, and the figures for "
+                "several rows are of people of whom any row is found."
+            )
         )
     if drawn := [each.looked_at for each in found.before if not each.is_exact]:
-        told.append(f"Shares with an interval are estimated from {drawn[0]:,} people drawn at random.")
+        told.append(
+            _("Shares with an interval are estimated from {drawn:,} people drawn at random.", drawn=drawn[0])
+        )
     return told
 
 
@@ -128,8 +147,8 @@ def distribution_chart(each: Distribution) -> str:
             Bar(label, (two,), format_share(two))
             for label, two in zip(each.labels, each.after.tolist(), strict=True)
         ]
-        return svg.draw_bars(f"{each.name} in the release", after, ("after",))
-    title = f"{each.name} before and after"
+        return svg.draw_bars(_("{name} in the release", name=each.name), after, ("after",))
+    title = _("{name} before and after", name=each.name)
     # Values with an order stand side by side as on an axis; names need the width of a line each.
     if each.kind == "line":
         return svg.draw_columns(title, each.labels, each.before.tolist(), each.after.tolist())
@@ -147,23 +166,29 @@ def closeness_chart(found: Closeness) -> str:
         Stack(
             text,
             tuple(zip(shares.tolist(), kinds, found.values, strict=True)),
-            f"{far:.3f}, {format_count(rows, 'row', 'rows')}" if i else format_count(rows, "row", "rows"),
+            _("{far:.3f}, {rows}", far=far, rows=format_count(rows, "row", "rows"))
+            if i
+            else format_count(rows, "row", "rows"),
         )
         for i, (text, rows, far, shares) in enumerate(found.lines)
     ]
-    asked = "" if found.asked is None else f"; t = {found.asked:g} was asked for"
+    asked = "" if found.asked is None else _("; t = {asked:g} was asked for", asked=found.asked)
     histogram = svg.draw_columns(
-        f"Rows by the distance of their class in {found.name}",
-        [f"{edge:.2f}" for edge in found.bins[:-1].tolist()],
+        _("Rows by the distance of their class in {name}", name=found.name),
+        [format_number(edge, ".2f") for edge in found.bins[:-1].tolist()],
         found.rows.tolist(),
         kind="after",
         width=svg.WIDE,
-        below=f"distance of the class from the whole ({found.distance} distance{asked})",
+        below=_(
+            "distance of the class from the whole ({distance} distance{asked})",
+            distance=found.distance,
+            asked=asked,
+        ),
     )
-    stacked = svg.draw_stacks(f"{found.name} in classes and in the whole", lines)
+    stacked = svg.draw_stacks(_("{name} in classes and in the whole", name=found.name), lines)
     legend = svg.draw_legend(zip(kinds, found.values, strict=True))
     return f"<h3>{escape(found.name)}</h3>{legend}<figure>{stacked}</figure><figure>{histogram}</figure>"
 
 
 def _choose_colour(place: int, value: str) -> str:
-    return "cm" if value == MISSING else "c7" if value.startswith(OTHERS) else f"c{place}"
+    return "cm" if value == _(MISSING) else "c7" if value.startswith(_(OTHERS)) else f"c{place}"

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from shoal.errors import RecipeError, unknown
+from shoal.support.language import mark, translate_count
+from shoal.support.language import translate as _
 
 
 class Question(NamedTuple):
@@ -28,42 +30,47 @@ class ScaleStep(NamedTuple):
 QUESTIONS = (
     Question(
         "recipient",
-        "Who receives the release?",
+        mark("Who receives the release?"),
         {
-            "public": "anyone: it is published, or nobody checks who asks",
-            "partner": "another organisation, known by name",
-            "colleague": "people of the own organisation",
+            "public": mark("anyone: it is published, or nobody checks who asks"),
+            "partner": mark("another organisation, known by name"),
+            "colleague": mark("people of the own organisation"),
         },
     ),
     Question(
         "contract",
-        "What binds the recipient?",
+        mark("What binds the recipient?"),
         {
-            "none": "nothing in writing",
-            "agreement": "an agreement that forbids to look for people and to pass the release on",
-            "controlled": "such an agreement, and a protected place: logins, no copies, access is logged",
+            "none": mark("nothing in writing"),
+            "agreement": mark("an agreement that forbids to look for people and to pass the release on"),
+            "controlled": mark(
+                "such an agreement, and a protected place: logins, no copies, access is logged"
+            ),
         },
     ),
     Question(
         "knowledge",
-        "What could the recipient know of the people?",
+        mark("What could the recipient know of the people?"),
         {
-            "little": "what anybody can see or read of a person",
-            "much": "other data about the same people, or the people themselves",
+            "little": mark("what anybody can see or read of a person"),
+            "much": mark("other data about the same people, or the people themselves"),
         },
     ),
     Question(
         "gain",
-        "What would be gained by finding a person?",
-        {"little": "nothing worth the effort", "much": "money, news, or an advantage over the person"},
+        mark("What would be gained by finding a person?"),
+        {
+            "little": mark("nothing worth the effort"),
+            "much": mark("money, news, or an advantage over the person"),
+        },
     ),
     Question(
         "harm",
-        "How much would it harm a person to be found?",
+        mark("How much would it harm a person to be found?"),
         {
-            "low": "little: nothing private is told",
-            "medium": "some: embarrassing, or of use against the person",
-            "high": "much: health, offences, or other data of special protection",
+            "low": mark("little: nothing private is told"),
+            "medium": mark("some: embarrassing, or of use against the person"),
+            "high": mark("much: health, offences, or other data of special protection"),
         },
     ),
 )
@@ -80,7 +87,8 @@ SCALE = (
     ScaleStep(0.2, 5, "El Emam and Dankar, Protecting Privacy Using k-Anonymity, JAMIA 15, 2008: k = 5"),
 )
 _HARM = {"high": 0, "medium": 1, "low": 2}
-_OWN = (
+_LEVELS = {"high": mark("high"), "medium": mark("medium"), "low": mark("low")}
+_OWN = mark(
     "The thresholds are published. How the answers move along the scale is Shoal's own rule, and a proposal: "
     "who signs decides."
 )
@@ -117,24 +125,34 @@ def propose_threshold(answers: Mapping[str, str]) -> ThresholdProposal | None:
         return None
     step, reasons = _HARM[answers["harm"]], []
     reasons.append(
-        f"The harm is {answers['harm']}: for a release to anybody the scale says a risk of at most "
-        f"{SCALE[step].risk:g}."
+        _(
+            "The harm is {harm}: for a release to anybody the scale says a risk of at most {risk:g}.",
+            harm=_(_LEVELS[answers["harm"]]),
+            risk=SCALE[step].risk,
+        )
     )
     bound = {"none": 0, "agreement": 1, "controlled": 2}[answers["contract"]]
     if answers["recipient"] == "public":
-        reasons.append("Anyone receives it, so that no contract and no protected place counts.")
+        reasons.append(_("Anyone receives it, so that no contract and no protected place counts."))
     else:
         looser = bound + (answers["recipient"] == "colleague" and bound > 0)
         reasons.append(
-            f"{looser} {'step' if looser == 1 else 'steps'} less strict: the recipient is known and bound."
+            translate_count(
+                "{number} step less strict: the recipient is known and bound.",
+                "{number} steps less strict: the recipient is known and bound.",
+                looser,
+            )
             if looser
-            else "Nothing binds the recipient, so that it counts as a release to anybody."
+            else _("Nothing binds the recipient, so that it counts as a release to anybody.")
         )
         step += looser
     step = min(step, len(SCALE) - 1)
-    for key, told in (("knowledge", "knows other data of the people"), ("gain", "has something to gain")):
+    for key, told in (
+        ("knowledge", _("knows other data of the people")),
+        ("gain", _("has something to gain")),
+    ):
         if answers[key] == "much":
             step -= 1
-            reasons.append(f"1 step stricter: who receives it {told}.")
+            reasons.append(_("1 step stricter: who receives it {told}.", told=told))
     chosen = SCALE[max(step, 0)]
-    return ThresholdProposal(chosen.risk, chosen.k, chosen.source, (*reasons, _OWN))
+    return ThresholdProposal(chosen.risk, chosen.k, chosen.source, (*reasons, _(_OWN)))

@@ -24,14 +24,16 @@ from shoal.report.context import QUESTIONS, ThresholdProposal, check_answers, pr
 from shoal.report.prose import capitalize_sentence, explain_limits, explain_model, format_share, join_names
 from shoal.report.whole_release import figure_text, looked_for, sum_up
 from shoal.support.files import as_utf8, read_small, whole_file
+from shoal.support.language import ENGLISH, LANGUAGES, format_number, mark, speaking, translate_message
+from shoal.support.language import translate as _
 from shoal.verification.findings import Finding
 
 EDITION = 1
 _MEGABYTES = 64
 _LONGEST = 600  # characters of a cell
-_NOT_SAID = "not stated"
-_AGAIN = "With this recipe, the same table and 'shoal run' the release can be made again."
-_DRAWN = (
+_NOT_SAID = mark("not stated")
+_AGAIN = mark("With this recipe, the same table and 'shoal run' the release can be made again.")
+_DRAWN = mark(
     "The release is a random sample: another run by this recipe draws another one, and both would add up."
 )
 
@@ -102,7 +104,7 @@ class Statement:
     retention: str = ""
     threshold_reason: str = ""
     """Why another threshold than the proposed one."""
-    signers: tuple[str, ...] = ("Prepared by", "Data protection officer", "Data owner")
+    signers: tuple[str, ...] = (mark("Prepared by"), mark("Data protection officer"), mark("Data owner"))
     context: Mapping[str, str] = field(default_factory=dict)
     """Answers to `shoal.report.context.QUESTIONS`."""
 
@@ -283,18 +285,24 @@ class Dossier:
     @property
     def name(self) -> str:
         """What the table is called."""
-        return str(self.record["input"]["name"] or "a table in memory")
+        return str(self.record["input"]["name"] or _("a table in memory"))
+
+    @property
+    def language(self) -> str:
+        """The language that the recipe says."""
+        release = tomllib.loads(str(self.record["recipe"])).get("release", {})
+        return str(release.get("language", ENGLISH))
 
     def list_blocks(self) -> Iterator[Block]:
         """Everything after the title, in order."""
         for title, section in _SECTIONS:
             blocks = list(section(self))
             if blocks:
-                yield Heading(title)
+                yield Heading(_(title))
                 yield from blocks
         yield PageBreak()
-        yield Heading("Appendix: the recipe")
-        yield Paragraph(_DRAWN if self.figures["rows"] is None else _AGAIN)
+        yield Heading(_("Appendix: the recipe"))
+        yield Paragraph(_(_DRAWN if self.figures["rows"] is None else _AGAIN))
         yield Code(str(self.record["recipe"]))
 
 
@@ -333,7 +341,12 @@ def _read_decisions(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
 def list_overridden(proposed: Mapping[str, Any], decided: Mapping[str, Any]) -> list[str]:
     """Columns that are something else than was proposed."""
     return [
-        f"{name} was proposed as {_ROLES[proposed[name]['role']]}, and is {_ROLES[choice['role']]}"
+        _(
+            "{name} was proposed as {proposed}, and is {decided}",
+            name=name,
+            proposed=_(_ROLES[proposed[name]["role"]]),
+            decided=_(_ROLES[choice["role"]]),
+        )
         for name, choice in decided.items()
         if name in proposed and proposed[name]["role"] != choice["role"]
     ]
@@ -341,11 +354,11 @@ def list_overridden(proposed: Mapping[str, Any], decided: Mapping[str, Any]) -> 
 
 _ROLES = {
     "quasi": "a quasi-identifier",
-    "set": "a column of sets",
-    "sensitive": "sensitive",
-    "identifier": "left out",
-    "person": "the person",
-    "plain": "kept as it is",
+    "set": mark("a column of sets"),
+    "sensitive": mark("sensitive"),
+    "identifier": mark("left out"),
+    "person": mark("the person"),
+    "plain": mark("kept as it is"),
 }
 
 
@@ -355,14 +368,14 @@ _ROLES = {
 def _state_purpose(dossier: Dossier) -> Iterator[Block]:
     said = dossier.statement
     rows = [
-        ("Table", dossier.name),
-        ("Release", str(dossier.record["release"]["name"] or "not written to a file")),
-        ("Purpose", said.purpose or _NOT_SAID),
-        ("Recipient", said.recipient or _NOT_SAID),
-        ("Legal ground", said.legal_ground or _NOT_SAID),
-        ("Retention", said.retention or _NOT_SAID),
+        (_("Table"), dossier.name),
+        (_("Release"), str(dossier.record["release"]["name"] or _("not written to a file"))),
+        (_("Purpose"), said.purpose or _(_NOT_SAID)),
+        (_("Recipient"), said.recipient or _(_NOT_SAID)),
+        (_("Legal ground"), said.legal_ground or _(_NOT_SAID)),
+        (_("Retention"), said.retention or _(_NOT_SAID)),
     ]
-    yield DossierTable(("what", "as stated"), tuple(rows), (1, 3))
+    yield DossierTable((_("what"), _("as stated")), tuple(rows), (1, 3))
 
 
 def _judge_result(dossier: Dossier) -> Iterator[Block]:
@@ -373,39 +386,52 @@ def _judge_result(dossier: Dossier) -> Iterator[Block]:
     )
     rows = f"{figures['released_rows']:,} rows"
     if figures["rows"] is not None:
-        rows += f" of {figures['rows']:,}"
+        rows += _(" of {rows:,}", rows=figures["rows"])
     yield Paragraph(
-        f"The release has {rows}, in {figures['classes']:,} classes of rows that look the same in "
-        f"{join_names(figures['quasi'])}; the smallest class has {figures['smallest_class']:,}. "
-        f"{format_share(figures['ncp'])} of the detail in these columns is lost."
+        _(
+            "The release has {rows}, in {classes:,} classes of rows that look the same in "
+            "{quasi}; the smallest class has {smallest_class:,}. {ncp} of the detail in these "
+            "columns is lost.",
+            rows=rows,
+            classes=figures["classes"],
+            quasi=join_names(figures["quasi"]),
+            smallest_class=figures["smallest_class"],
+            ncp=format_share(figures["ncp"]),
+        )
     )
     models = tuple(
         (
             model["name"],
             ", ".join(f"{key} = {value}" for key, value in model["asked"].items()),
             achieved_text(model["achieved"]),
-            "holds" if model["holds"] else "DOES NOT HOLD",
+            _("holds") if model["holds"] else _("DOES NOT HOLD"),
             explain_model(model["name"]),
         )
         for model in figures["models"]
     )
-    yield DossierTable(("model", "asked", "found", "result", "which means"), models, (3, 4, 2, 2, 9))
+    yield DossierTable(
+        (_("model"), _("asked"), _("found"), _("result"), _("which means")), models, (3, 4, 2, 2, 9)
+    )
 
 
 def _reason_threshold(dossier: Dossier) -> Iterator[Block]:
     answers, proposal = dossier.statement.context, dossier.proposal
     rows = tuple(
-        (each.words, each.answers[answers[each.key]] if each.key in answers else "not answered")
+        (_(each.words), _(each.answers[answers[each.key]]) if each.key in answers else _("not answered"))
         for each in QUESTIONS
     )
-    yield DossierTable(("question", "answer"), rows, (2, 3))
+    yield DossierTable((_("question"), _("answer")), rows, (2, 3))
     if proposal is None:
-        yield Paragraph("No threshold is proposed: not every question is answered.", "soft")
+        yield Paragraph(_("No threshold is proposed: not every question is answered."), "soft")
         return
     yield Paragraph(
-        f"Proposed: a risk of at most {proposal.risk:g} to find a person, which is k = {proposal.k}."
+        _(
+            "Proposed: a risk of at most {risk:g} to find a person, which is k = {k}.",
+            risk=proposal.risk,
+            k=proposal.k,
+        )
     )
-    yield Bullets((*proposal.reasons, f"Scale: {proposal.source}."))
+    yield Bullets((*proposal.reasons, _("Scale: {source}.", source=proposal.source)))
     yield from _compare_threshold(dossier, proposal)
 
 
@@ -413,50 +439,57 @@ def _compare_threshold(dossier: Dossier, proposal: ThresholdProposal) -> Iterato
     """Whether the release keeps the proposed threshold, and why not."""
     reached = int(dossier.figures["smallest_class"])
     if reached >= proposal.k:
-        yield Paragraph(f"The smallest class has {reached:,}: the release keeps this threshold.")
+        yield Paragraph(
+            _("The smallest class has {reached:,}: the release keeps this threshold.", reached=reached)
+        )
         return
     reason = dossier.statement.threshold_reason
-    why = f"The reason that is given: {reason}" if reason else "No reason is given."
+    why = _("The reason that is given: {reason}", reason=reason) if reason else _("No reason is given.")
     yield Paragraph(
-        f"The smallest class has {reached:,}: the release does not keep this threshold. {why}", "warn"
+        _(
+            "The smallest class has {reached:,}: the release does not keep this threshold. {why}",
+            reached=reached,
+            why=why,
+        ),
+        "warn",
     )
 
 
 def _tell_decisions(dossier: Dossier) -> Iterator[Block]:
     figures = dossier.figures
     roles = [
-        ("quasi-identifiers, made coarser", figures["quasi"]),
-        ("sensitive, kept and mixed", figures["sensitive"]),
-        ("left out", figures["identifier"]),
+        (_("quasi-identifiers, made coarser"), figures["quasi"]),
+        (_("sensitive, kept and mixed"), figures["sensitive"]),
+        (_("left out"), figures["identifier"]),
     ]
     yield DossierTable(
-        ("role", "columns"), tuple((what, join_names(names)) for what, names in roles if names), (1, 2)
+        (_("role"), _("columns")), tuple((what, join_names(names)) for what, names in roles if names), (1, 2)
     )
-    yield Heading("Proposals that were decided otherwise", 2)
+    yield Heading(_("Proposals that were decided otherwise"), 2)
     if dossier.overridden:
         yield Bullets(tuple(dossier.overridden))
     else:
-        yield Paragraph("None." if dossier.decisions else _explain_absence(dossier), "soft")
-    yield Heading("Who decided what", 2)
+        yield Paragraph(_("None.") if dossier.decisions else _explain_absence(dossier), "soft")
+    yield Heading(_("Who decided what"), 2)
     if not dossier.decisions:
         yield Paragraph(_explain_absence(dossier), "soft")
         return
     rows = tuple(
         (
             str(each["when"])[:16].replace("T", " "),
-            str(each["who"]) or "nobody named",
+            str(each["who"]) or _("nobody named"),
             "; ".join(each["what"]),
         )
         for each in dossier.decisions
     )
-    yield DossierTable(("when", "who", "what"), rows, (2, 2, 6))
-    yield Paragraph("Names are as they were typed.", "soft")
+    yield DossierTable((_("when"), _("who"), _("what")), rows, (2, 2, 6))
+    yield Paragraph(_("Names are as they were typed."), "soft")
 
 
 def _explain_absence(dossier: Dossier) -> str:
     if dossier.tells_sample_only:
-        return "Left out: they would tell of the table, of which only the sample may be told."
-    return "Not recorded: no project was given."
+        return _("Left out: they would tell of the table, of which only the sample may be told.")
+    return _("Not recorded: no project was given.")
 
 
 def _tell_findings(dossier: Dossier) -> Iterator[Block]:
@@ -464,79 +497,107 @@ def _tell_findings(dossier: Dossier) -> Iterator[Block]:
         yield Paragraph(looked_for(dossier.tells_sample_only))
     for finding in dossier.findings:
         yield Heading(f"{finding.id}: {finding.severity}, {figure_text(finding)}", 2)
-        yield Paragraph(f"{capitalize_sentence(finding.message)}.")
+        yield Paragraph(f"{capitalize_sentence(translate_message(finding.message))}.")
         if finding.accepted is not None:
-            yield Paragraph(f"Accepted by {_find_acceptor(dossier, finding.id)}: {finding.accepted}")
+            yield Paragraph(
+                _(
+                    "Accepted by {who}: {accepted}",
+                    who=_find_acceptor(dossier, finding.id),
+                    accepted=finding.accepted,
+                )
+            )
         elif finding.is_open:
-            yield Paragraph(f"Open. What to do: {finding.remedy}.", "warn")
+            yield Paragraph(
+                _("Open. What to do: {remedy}.", remedy=translate_message(finding.remedy)), "warn"
+            )
         else:
-            yield Paragraph(f"What could be done: {finding.remedy}.", "soft")
+            yield Paragraph(
+                _("What could be done: {remedy}.", remedy=translate_message(finding.remedy)), "soft"
+            )
 
 
 def _find_acceptor(dossier: Dossier, finding: str) -> str:
     """Who accepted a finding last, by the log."""
-    begin = f"{finding} is accepted"
+    begins = []
+    for language in LANGUAGES:  # a log has the language of who decided
+        with speaking(language):
+            begins.append(_("{finding} is accepted, because {accept}", finding=finding, accept=""))
     for each in reversed(dossier.decisions):
-        if any(str(line).startswith(begin) for line in each["what"]):
-            return str(each["who"]) or "somebody who gave no name"
-    return "somebody whom no log names"
+        if any(str(line).startswith(tuple(begins)) for line in each["what"]):
+            return str(each["who"]) or _("somebody who gave no name")
+    return _("somebody whom no log names")
 
 
 def _compare_risks(dossier: Dossier) -> Iterator[Block]:
     risk = dossier.record["risk"]
     names = {
-        "highest": "highest risk of a row to be found",
-        "average": "average risk",
-        "unique": "rows that stand alone",
-        "below_5": "rows with a risk above 20 %",
-        "below_20": "rows with a risk above 5 %",
+        "highest": _("highest risk of a row to be found"),
+        "average": _("average risk"),
+        "unique": _("rows that stand alone"),
+        "below_5": _("rows with a risk above 20 %"),
+        "below_20": _("rows with a risk above 5 %"),
     }
-    shown = [each for each in ("before", "after") if each in risk]
+    sides = {"before": _("before"), "after": _("after")}
+    shown = [side for side in sides if side in risk]
     rows = tuple((words, *(format_share(risk[each][key]) for each in shown)) for key, words in names.items())
-    yield DossierTable(("risk", *shown), rows, (3, *(1 for _ in shown)))
+    yield DossierTable((_("risk"), *(sides[side] for side in shown)), rows, (3, *(1 for _ in shown)))
     yield Paragraph(
-        "Of somebody who knows that a person is in the table, and all quasi-identifiers of that person.",
+        _("Of somebody who knows that a person is in the table, and all quasi-identifiers of that person."),
         "soft",
     )
 
 
 def _tell_attacks(dossier: Dossier) -> Iterator[Block]:
     if dossier.attack is None:
-        yield Paragraph("No attack was simulated, or its results were not given.", "soft")
+        yield Paragraph(_("No attack was simulated, or its results were not given."), "soft")
         return
-    rows = tuple((_describe_attack(each), str(each["verdict"])) for each in dossier.attack["attacks"])
-    yield DossierTable(("attack", "what it achieved"), rows, (2, 3))
+    rows = tuple(
+        (_describe_attack(each), translate_message(str(each["verdict"])))
+        for each in dossier.attack["attacks"]
+    )
+    yield DossierTable((_("attack"), _("what it achieved")), rows, (2, 3))
     control = dossier.attack.get("control")
     told = (
-        f"on {control:,} people who are not in the release as well" if control else "without a control group"
+        _("on {control:,} people who are not in the release as well", control=control)
+        if control
+        else _("without a control group")
     )
-    yield Paragraph(f"Attacks were simulated {told}.", "soft")
+    yield Paragraph(_("Attacks were simulated {told}.", told=told), "soft")
 
 
 def _describe_attack(plain: Mapping[str, Any]) -> str:
-    told = f"{plain['name']} of {plain['column']}" if plain.get("column") else str(plain["name"])
-    return f"{capitalize_sentence(told)}: {plain['about']}" if plain.get("about") else told
+    name = translate_message(str(plain["name"]))
+    told = _("{name} of {column}", name=name, column=plain["column"]) if plain.get("column") else name
+    return f"{capitalize_sentence(told)}: {translate_message(plain['about'])}" if plain.get("about") else told
 
 
 def _tell_losses(dossier: Dossier) -> Iterator[Block]:
     columns = dossier.figures["columns"]
     rows = tuple(
-        (name, str(each["type"]), f"{each['values']:,}", format_share(each["ncp"]))
+        (name, str(each["type"]), format_number(each["values"], ","), format_share(each["ncp"]))
         for name, each in columns.items()
     )
-    yield DossierTable(("column", "type", "values before", "detail lost"), rows, (3, 2, 2, 2))
+    yield DossierTable((_("column"), _("type"), _("values before"), _("detail lost")), rows, (3, 2, 2, 2))
     if dossier.figures["suppressed_rows"]:
-        yield Paragraph(f"{dossier.figures['suppressed_rows']:,} rows were left out to keep the goal.")
+        yield Paragraph(
+            _(
+                "{suppressed_rows:,} rows were left out to keep the goal.",
+                suppressed_rows=dossier.figures["suppressed_rows"],
+            )
+        )
 
 
 def _tell_limits(dossier: Dossier) -> Iterator[Block]:
     names = dict.fromkeys(model["name"] for model in dossier.figures["models"])
     yield Bullets(
         (
-            f"Only {join_names(dossier.figures['quasi'])} are taken as known. Who knows more of a person, or "
-            "other columns, may still find the row.",
-            "Another release of the same people can be combined with this one.",
-            "The dossier is no part of the release: it tells how the table was.",
+            _(
+                "Only {quasi} are taken as known. Who knows more of a person, or other columns, may "
+                "still find the row.",
+                quasi=join_names(dossier.figures["quasi"]),
+            ),
+            _("Another release of the same people can be combined with this one."),
+            _("The dossier is no part of the release: it tells how the table was."),
             *(f"{name}: {text}" for name in names if (text := explain_limits(name))),
         )
     )
@@ -545,38 +606,49 @@ def _tell_limits(dossier: Dossier) -> Iterator[Block]:
 def _list_checksums(dossier: Dossier) -> Iterator[Block]:
     record = dossier.record
     rows = tuple(
-        (f"{which}, {kind}", value)
-        for which in ("input", "release")
-        for kind in ("file", "content")
+        (f"{which_words}, {kind_words}", value)
+        for which, which_words in (("input", _("input")), ("release", _("release")))
+        for kind, kind_words in (("file", _("file")), ("content", _("content")))
         if (value := record[which][kind])
     )
-    yield DossierTable(("SHA-256 of", "is"), rows, (1, 4))
+    yield DossierTable((_("SHA-256 of"), _("is")), rows, (1, 4))
     versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
-    yield Paragraph(f"Made by Shoal {record['shoal']} ({versions}); dossier of {dossier.made}.", "soft")
+    yield Paragraph(
+        _(
+            "Made by Shoal {shoal} ({versions}); dossier of {made}.",
+            shoal=record["shoal"],
+            versions=versions,
+            made=dossier.made,
+        ),
+        "soft",
+    )
     release = record["release"]["name"] or "RELEASE"
     yield Paragraph(
-        f"Who has the release can check these figures and checksums: shoal verify {release} --report with "
-        "this file."
+        _(
+            "Who has the release can check these figures and checksums: shoal verify {release} "
+            "--report with this file.",
+            release=release,
+        )
     )
 
 
 def _ask_signatures(dossier: Dossier) -> Iterator[Block]:
-    yield Paragraph("Signed by people, on paper or in a system of theirs; Shoal signs nothing.", "soft")
-    yield Signatures(tuple(dossier.statement.signers))
+    yield Paragraph(_("Signed by people, on paper or in a system of theirs; Shoal signs nothing."), "soft")
+    yield Signatures(tuple(map(_, dossier.statement.signers)))
 
 
 _SECTIONS = (
-    ("Purpose and recipient", _state_purpose),
-    ("Result", _judge_result),
-    ("Context and threshold", _reason_threshold),
-    ("Decisions", _tell_decisions),
-    ("What the release as a whole gives away", _tell_findings),
-    ("Risk before and after", _compare_risks),
-    ("Simulated attacks", _tell_attacks),
-    ("What it cost", _tell_losses),
-    ("What the guarantee does not cover", _tell_limits),
-    ("Checksums", _list_checksums),
-    ("Signatures", _ask_signatures),
+    (mark("Purpose and recipient"), _state_purpose),
+    (mark("Result"), _judge_result),
+    (mark("Context and threshold"), _reason_threshold),
+    (mark("Decisions"), _tell_decisions),
+    (mark("What the release as a whole gives away"), _tell_findings),
+    (mark("Risk before and after"), _compare_risks),
+    (mark("Simulated attacks"), _tell_attacks),
+    (mark("What it cost"), _tell_losses),
+    (mark("What the guarantee does not cover"), _tell_limits),
+    (mark("Checksums"), _list_checksums),
+    (mark("Signatures"), _ask_signatures),
 )
 
 

@@ -18,6 +18,8 @@ from shoal.report.dossier import (
     Signatures,
 )
 from shoal.report.page import POLICY, read_style_sheet
+from shoal.support.language import current_language
+from shoal.support.language import translate as _
 
 _OWN_STYLE = """
 .dossier .contents a { color: inherit; } .dossier .alert p { margin: 0; }
@@ -41,13 +43,14 @@ def draw_dossier(dossier: Dossier) -> str:
     body = "\n".join(_draw_blocks(blocks))
     name = escape(dossier.name)
     return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<!doctype html>\n<html lang="' + current_language() + '">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Dossier: {name}</title>\n<style>\n{read_style_sheet()}{_OWN_STYLE}</style>\n</head>\n"
-        f'<body class="shoal shoal-page dossier">\n<main>\n<header><h1>Anonymization dossier</h1>'
+        f"<title>{_('Dossier')}: {name}</title>\n<style>\n{read_style_sheet()}{_OWN_STYLE}</style>\n</head>\n"
+        f'<body class="shoal shoal-page dossier">\n<main>\n<header><h1>{_("Anonymization dossier")}</h1>'
         f"<p class=soft>{name}; {escape(dossier.made)}</p></header>\n"
-        f'<nav aria-label="Contents"><h2>Contents</h2><ol class=contents>{contents}</ol></nav>\n'
+        f'<nav aria-label="{_("Contents")}"><h2>{_("Contents")}</h2>'
+        f"<ol class=contents>{contents}</ol></nav>\n"
         f"{body}\n</main>\n{embed_json(dossier.to_dict())}\n</body>\n</html>\n"
     )
 
@@ -76,7 +79,8 @@ def _draw_block(block: Block) -> str:
         return _draw_grid(block)
     if isinstance(block, Signatures):
         return "".join(
-            f"<div class=sign><span>{escape(role)}</span><span>Date</span><span>Signature</span></div>"
+            f"<div class=sign><span>{escape(role)}</span><span>{_('Date')}</span>"
+            f"<span>{_('Signature')}</span></div>"
             for role in block.roles
         )
     return (

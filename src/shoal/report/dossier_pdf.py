@@ -24,6 +24,7 @@ from shoal.report.dossier import (
     Signatures,
     cut_cell,
 )
+from shoal.support.language import translate as _
 from shoal.table.formats import import_optional
 
 _INK, _SOFT, _WARN, _LINE, _PANEL = (
@@ -120,14 +121,14 @@ def _start_document(dossier: Dossier, fonts: tuple[Path, Path] | None) -> Any:
         pdf.add_font("system", style="B", fname=fonts[1])
     pdf.set_margins(20, 18, 20)
     pdf.set_auto_page_break(True, margin=22)
-    pdf.set_title(f"Anonymization dossier: {dossier.name}")
+    pdf.set_title(_("Anonymization dossier: {name}", name=dossier.name))
     pdf.set_creator(f"Shoal {dossier.record['shoal']}")
     pdf.set_creation_date(_read_time(dossier.made))
     pdf.add_page()
-    _write(pdf, "Anonymization dossier", 22, bold=True)
+    _write(pdf, _("Anonymization dossier"), 22, bold=True)
     _write(pdf, f"{dossier.name}; {dossier.made}", 11, _SOFT)
     pdf.ln(6)
-    _write(pdf, "Contents", 14, bold=True)
+    _write(pdf, _("Contents"), 14, bold=True)
     pdf.insert_toc_placeholder(_print_contents, pages=1)
     return pdf
 
@@ -227,7 +228,7 @@ def _print_signatures(pdf: Any, block: Signatures) -> None:
         width = (pdf.epw - 16) / 3
         pdf.set_font(pdf.family, size=9)
         pdf.set_text_color(*_SOFT)
-        for place, text in enumerate((role, "Date", "Signature")):
+        for place, text in enumerate((role, _("Date"), _("Signature"))):
             left = pdf.l_margin + place * (width + 8)
             pdf.line(left, pdf.y, left + width, pdf.y)
             pdf.set_x(left)

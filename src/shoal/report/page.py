@@ -17,7 +17,6 @@ from shoal.privacy.known_rows import SMALL, format_known
 from shoal.report import svg
 from shoal.report.audit import build_audit_record, checksums_table, embed_json
 from shoal.report.charts import (
-    BEFORE_AFTER,
     MOST_COLUMNS,
     MOST_SENSITIVE,
     closeness_chart,
@@ -27,6 +26,7 @@ from shoal.report.charts import (
     find_costliest_columns,
     known_rows_chart,
     levels_chart,
+    list_sides,
     losses_chart,
     sizes_chart,
 )
@@ -52,8 +52,10 @@ from shoal.report.statistics import (
 )
 from shoal.report.whole_release import IN_MEMORY, draw_findings, draw_heading, draw_recipe
 from shoal.support.files import whole_file
+from shoal.support.language import current_language, format_number, mark, speaking, translate_message
+from shoal.support.language import translate as _
 
-_ON_REQUEST = " How some of them looked before is shown only on request (--excerpt)."
+_ON_REQUEST = mark(" How some of them looked before is shown only on request (--excerpt).")
 _LONGEST = 160  # characters of a cell in an excerpt
 # A browser that is told so fetches nothing and runs nothing, whatever stands in a cell.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -61,7 +63,8 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 
 def write_page(report: Report, evidence: Evidence, path: Path, original: bool = False) -> None:
     """Write the report of a run; ``original`` shows a few rows as they were beside what they became."""
-    text = draw_page(report, evidence, path.resolve().parent, original)
+    with speaking(evidence.recipe.language):
+        text = draw_page(report, evidence, path.resolve().parent, original)
     # Private: the page shows how the original was distributed, with an excerpt some of its rows.
     with whole_file(path, private=True) as stream:
         stream.write(text.encode())
@@ -70,13 +73,13 @@ def write_page(report: Report, evidence: Evidence, path: Path, original: bool = 
 def draw_page(report: Report, evidence: Evidence, folder: Path | None = None, original: bool = False) -> str:
     """The page as text; paths in its recipe start from ``folder``."""
     plain = build_audit_record(report, evidence, folder)
-    name = plain["input"]["name"] or IN_MEMORY
+    name = plain["input"]["name"] or _(IN_MEMORY)
     body = "\n".join(_draw_sections(report, evidence, plain, name, original))
     return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<!doctype html>\n<html lang="' + current_language() + '">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        "<title>Anonymization report: "
+        f"<title>{_('Anonymization report')}: "
         f"{escape(name)}</title>\n<style>\n{read_style_sheet()}</style>\n</head>\n"
         f'<body class="shoal shoal-page">\n<main>\n{body}\n</main>\n{embed_json(plain)}\n</body>\n</html>\n'
     )
@@ -132,24 +135,38 @@ def _draw_page_heading(report: Report, name: str, level: int = 1) -> str:
 
 def _draw_summary(report: Report, evidence: Evidence | None = None) -> Iterator[str]:
     yield f"<p class=lead>{escape(' '.join(summarize_report(report, evidence)))}</p>"
-    of = "rows released" if report.rows is None else f"of {format_count(report.rows, 'row', 'rows')} released"
-    unit = "rows" if report.people is None else "people"
+    of = (
+        _("rows released")
+        if report.rows is None
+        else _("of {rows} released", rows=format_count(report.rows, "row", "rows"))
+    )
+    unit = (
+        _("rows in the smallest of {classes:,} classes", classes=report.classes)
+        if report.people is None
+        else _("people in the smallest of {classes:,} classes", classes=report.classes)
+    )
     tiles = [
-        (f"{report.released_rows:,}", of),
-        (f"{report.smallest_class:,}", f"{unit} in the smallest of {report.classes:,} classes"),
-        (format_share(report.ncp), "of the detail lost"),
+        (format_number(report.released_rows, ","), of),
+        (
+            format_number(report.smallest_class, ","),
+            unit,
+        ),
+        (format_share(report.ncp), _("of the detail lost")),
     ]
     if evidence is not None and report.released_only:
         # No arrow from before to after: the risk in the input may not be told.
         tiles += [
-            (format_share(evidence.sizes_after.compute_risk().highest), "highest risk of a row to be found")
+            (
+                format_share(evidence.sizes_after.compute_risk().highest),
+                _("highest risk of a row to be found"),
+            )
         ]
     elif evidence is not None:
         before, after = evidence.sizes_before.compute_risk(), evidence.sizes_after.compute_risk()
         arrow = f"{format_share(before.highest)} → {format_share(after.highest)}"
-        tiles += [(arrow, "highest risk of a row to be found")]
+        tiles += [(arrow, _("highest risk of a row to be found"))]
         alone = f"{format_share(before.unique)} → {format_share(after.unique)}"
-        tiles += [(alone, "of the rows stand alone in these columns")]
+        tiles += [(alone, _("of the rows stand alone in these columns"))]
     drawn = "".join(
         f"<div class=tile><b>{escape(big)}</b><span>{escape(what)}</span></div>" for big, what in tiles
     )
@@ -157,33 +174,40 @@ def _draw_summary(report: Report, evidence: Evidence | None = None) -> Iterator[
 
 
 def _draw_promises(report: Report) -> Iterator[str]:
-    yield _draw_title("What was promised, and what a count of the released values finds")
+    yield _draw_title(_("What was promised, and what a count of the released values finds"))
     yield _draw_verdicts(report)
 
 
 def _draw_verdicts(report: Report) -> str:
     # No green tick beside a severe finding, whatever somebody decided about it.
     is_calm = all(finding.severity != "high" for finding in report.findings)
-    holds = "<span class=good>✓ holds</span>" if is_calm else "holds"
+    holds = f"<span class=good>{_('✓ holds')}</span>" if is_calm else _("holds")
     rows = []
     for model in report.models:
         asked = ", ".join(f"{key} = {value}" for key, value in model.asked.items())
-        mark = holds if model.holds else "<span class=bad>✗ does not hold</span>"
+        verdict = holds if model.holds else f"<span class=bad>{_('✗ does not hold')}</span>"
         cells = (model.name, asked, achieved_text(model.achieved))
         rows.append(
-            (*map(escape, cells), mark, f"<span class=soft>{escape(explain_model(model.name))}</span>")
+            (*map(escape, cells), verdict, f"<span class=soft>{escape(explain_model(model.name))}</span>")
         )
-    return f'<div class="keep">{_draw_table(("model", "asked", "found", "", "which means"), rows)}</div>'
+    heads = (_("model"), _("asked"), _("found"), "", _("which means"))
+    return f'<div class="keep">{_draw_table(heads, rows)}</div>'
 
 
 def _draw_excerpt(evidence: Evidence, original: bool) -> Iterator[str]:
     found = build_excerpt(evidence)
-    yield _draw_title("Before and after" if original else "A look at the release")
+    yield _draw_title(_("Before and after") if original else _("A look at the release"))
     yield _draw_paragraph(
-        "A few classes, drawn at random: all rows of a class look the same in "
-        f"{join_names(evidence.recipe.quasi)}." + ("" if original or evidence.released_only else _ON_REQUEST)
+        _(
+            "A few classes, drawn at random: all rows of a class look the same in {quasi}.",
+            quasi=join_names(evidence.recipe.quasi),
+        )
+        + ("" if original or evidence.released_only else _(_ON_REQUEST))
     )
-    heads = ["", *(f"class of {format_count(each.size, 'row', 'rows')}" for each in found.classes)]
+    heads = [
+        "",
+        *(_("class of {size}", size=format_count(each.size, "row", "rows")) for each in found.classes),
+    ]
     rows = []
     for i, name in enumerate(found.names):
         cells = [_draw_cell(each, i, original) for each in found.classes]
@@ -198,7 +222,7 @@ def _draw_cell(shown: ShownClass, column: int, original: bool) -> str:
     # Sensitive columns come after the quasi-identifiers and are released as they are.
     if column >= len(shown.released):
         return f"{values}{more}"
-    was = f'<br><span class="soft">was {values}{more}</span>' if original else ""
+    was = f'<br><span class="soft">{_("was {values}", values=values)}{more}</span>' if original else ""
     return f"{_draw_value(shown.released[column])}{was}"
 
 
@@ -206,22 +230,29 @@ def _draw_value(text: str) -> str:
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]}..."
     # Cut before escaping, so that no character reference is cut in two.
-    return escape(text) if text else "<i>missing</i>"
+    return escape(text) if text else f"<i>{_('missing')}</i>"
 
 
 def _draw_costs(report: Report, evidence: Evidence) -> Iterator[str]:
-    yield _draw_title("What it cost")
+    yield _draw_title(_("What it cost"))
     yield _draw_paragraph(
-        f"{format_share(report.ncp)} of the detail is lost over all quasi-identifiers. A value "
-        "that stays costs "
-        "nothing; one that becomes a range, a set or a node of a hierarchy costs more, the more that covers."
+        _(
+            "{ncp} of the detail is lost over all quasi-identifiers. A value that stays costs "
+            "nothing; one that becomes a range, a set or a node of a hierarchy costs more, the "
+            "more that covers.",
+            ncp=format_share(report.ncp),
+        )
     )
     yield _draw_losses(report)
     if report.loss["name"] != "ncp":
         yield _draw_paragraph(
-            f"The loss that was minimised is {report.loss['name']}: {report.loss['value']:.6g}."
+            _(
+                "The loss that was minimised is {name}: {value:.6g}.",
+                name=report.loss["name"],
+                value=report.loss["value"],
+            )
         )
-    yield f"<h3>How far values were generalised</h3>{_draw_levels(report, evidence)}"
+    yield f"<h3>{_('How far values were generalised')}</h3>{_draw_levels(report, evidence)}"
 
 
 def _draw_losses(report: Report) -> str:
@@ -231,7 +262,7 @@ def _draw_losses(report: Report) -> str:
 def _draw_levels(report: Report, evidence: Evidence) -> str:
     # A list, because the chart and the table below it both go through it.
     found = list(measure_levels(evidence, find_costliest_columns(report)))
-    note = "At the end of a line: how many values a released one stands for, in the median over the rows."
+    note = _("At the end of a line: how many values a released one stands for, in the median over the rows.")
     rows = [
         (
             each.name,
@@ -243,40 +274,45 @@ def _draw_levels(report: Report, evidence: Evidence) -> str:
         # Without a hierarchy 'generalised' is the only level between; the chart shows that already.
         if each.tree
     ]
-    table = _draw_table(("hierarchy", "share of the rows at each level"), [map(escape, row) for row in rows])
+    table = _draw_table(
+        (_("hierarchy"), _("share of the rows at each level")), [map(escape, row) for row in rows]
+    )
     return f"{levels_chart(found)}{_draw_note(note)}{table if rows else ''}"
 
 
 def _draw_classes(evidence: Evidence) -> Iterator[str]:
     after = evidence.sizes_after
-    yield _draw_title("Classes, and the risk of being found")
+    yield _draw_title(_("Classes, and the risk of being found"))
     yield _draw_paragraph(
-        "The more rows look the same, the harder it is to tell which is whose. Somebody who knows that a "
-        "person is in the table, and all quasi-identifiers of that person, picks the right one of s rows "
-        "with a chance of 1/s."
+        _(
+            "The more rows look the same, the harder it is to tell which is whose. Somebody who knows that a "
+            "person is in the table, and all quasi-identifiers of that person, picks the right one of s rows "
+            "with a chance of 1/s."
+        )
     )
-    yield f"<h3>Rows of the release by the size of their class</h3><figure>{sizes_chart(after)}</figure>"
+    yield f"<h3>{_('Rows of the release by the size of their class')}</h3>"
+    yield f"<figure>{sizes_chart(after)}</figure>"
     if evidence.released_only:
         return
     before = evidence.sizes_before
-    yield "<h3>Share of the rows that look like so many or fewer</h3>"
-    yield svg.draw_legend(BEFORE_AFTER)
+    yield f"<h3>{_('Share of the rows that look like so many or fewer')}</h3>"
+    yield svg.draw_legend(list_sides())
     yield f"<figure>{curve_chart(before, after)}</figure>"
     one, two = before.compute_risk(), after.compute_risk()
     yield _draw_table(
-        ("risk", "before", "after"),
+        (_("risk"), _("before"), _("after")),
         [
             (
-                "highest",
+                _("highest"),
                 *(f"{format_share(risk.highest)} ({format_odds(risk.highest)})" for risk in (one, two)),
             ),
             (
-                "average",
+                _("average"),
                 *(f"{format_share(risk.average)} ({format_odds(risk.average)})" for risk in (one, two)),
             ),
-            ("rows that stand alone", format_share(one.unique), format_share(two.unique)),
-            ("rows with a risk above 20 %", format_share(one.below_5), format_share(two.below_5)),
-            ("rows with a risk above 5 %", format_share(one.below_20), format_share(two.below_20)),
+            (_("rows that stand alone"), format_share(one.unique), format_share(two.unique)),
+            (_("rows with a risk above 20 %"), format_share(one.below_5), format_share(two.below_5)),
+            (_("rows with a risk above 5 %"), format_share(one.below_20), format_share(two.below_20)),
         ],
     )
 
@@ -286,17 +322,27 @@ def _draw_known_rows(evidence: Evidence) -> Iterator[str]:
     found = evidence.known_rows
     if found is None:
         return
-    yield _draw_title("People who are found by rows that somebody knows")
+    yield _draw_title(_("People who are found by rows that somebody knows"))
     yield _draw_paragraph(" ".join(describe_known_rows(found)))
-    yield svg.draw_legend(BEFORE_AFTER)
+    yield svg.draw_legend(list_sides())
     yield f"<figure>{known_rows_chart(found)}</figure>"
-    heads = ("known", "unique before", "after", f"fewer than {SMALL} people before", "after")
+    heads = (
+        _("known"),
+        _("unique before"),
+        _("after"),
+        _("fewer than {small} people before", small=SMALL),
+        _("after"),
+    )
     yield _draw_table(heads, [_draw_known_line(line) for line in found.list_lines()])
 
 
 def _draw_known_line(line: KnownRowsLine) -> tuple[str, ...]:
     was = line.before
-    sure = "" if was.is_exact else f" ({format_share(was.unique.low)} to {format_share(was.unique.high)})"
+    sure = (
+        ""
+        if was.is_exact
+        else _(" ({low} to {high})", low=format_share(was.unique.low), high=format_share(was.unique.high))
+    )
     return (
         format_known(was.known),
         f"{format_share(was.unique.value)}{sure}",
@@ -307,19 +353,25 @@ def _draw_known_line(line: KnownRowsLine) -> tuple[str, ...]:
 
 
 def _draw_columns(report: Report, evidence: Evidence) -> Iterator[str]:
-    spread = (
+    spread = _(
         "as somebody would estimate it who has only the release, each row spread evenly over the values that "
         "its released value stands for."
     )
     if evidence.released_only:
-        yield _draw_title("Every quasi-identifier in the release")
-        yield _draw_paragraph(f"It is drawn {spread}")
+        yield _draw_title(_("Every quasi-identifier in the release"))
+        yield _draw_paragraph(_("It is drawn {spread}", spread=spread))
     else:
         # The bound that the bars below were counted with: rarer values could be found by their bar.
         least = format_count(int(evidence.sizes_after.size[0]), "row", "rows")
-        yield _draw_title("Every quasi-identifier, before and after")
-        yield _draw_paragraph(f"After: {spread} Before: the original, without bars for fewer than {least}.")
-        yield svg.draw_legend(BEFORE_AFTER)
+        yield _draw_title(_("Every quasi-identifier, before and after"))
+        yield _draw_paragraph(
+            _(
+                "After: {spread} Before: the original, without bars for fewer than {least}.",
+                spread=spread,
+                least=least,
+            )
+        )
+        yield svg.draw_legend(list_sides())
     found = estimate_distributions(evidence, find_costliest_columns(report))
     drawn = "".join(
         f"<figure><h3>{escape(each.name)}</h3>{distribution_chart(each)}</figure>" for each in found
@@ -330,27 +382,33 @@ def _draw_columns(report: Report, evidence: Evidence) -> Iterator[str]:
 def _draw_sensitive_columns(report: Report, evidence: Evidence) -> Iterator[str]:
     if not report.sensitive:
         return
-    yield _draw_title("What a class tells about sensitive values")
+    yield _draw_title(_("What a class tells about sensitive values"))
     yield _draw_paragraph(
-        "Anyone who finds the class of a person learns how sensitive values are distributed in it. The "
-        "nearer that is to the whole release, the less is learned. A distance of 0 means alike, 1 as "
-        "different as can be."
+        _(
+            "Anyone who finds the class of a person learns how sensitive values are distributed in it. The "
+            "nearer that is to the whole release, the less is learned. A distance of 0 means alike, 1 as "
+            "different as can be."
+        )
     )
     for name in report.sensitive[:MOST_SENSITIVE]:
         yield closeness_chart(measure_closeness(evidence, name))
     if rest := len(report.sensitive) - MOST_SENSITIVE:
-        yield _draw_note(f"{rest} further sensitive columns are not drawn.") if rest > 0 else ""
+        yield _draw_note(_("{rest} further sensitive columns are not drawn.", rest=rest)) if rest > 0 else ""
 
 
 def _draw_remarks(report: Report) -> Iterator[str]:
     if report.warnings or report.notes:
-        yield _draw_title("Remarks")
-        items = [f"<li><span class=warn>Warning:</span> {escape(text)}</li>" for text in report.warnings]
-        yield f"<ul>{''.join([*items, *(f'<li>{escape(text)}</li>' for text in report.notes)])}</ul>"
+        yield _draw_title(_("Remarks"))
+        items = [
+            f"<li><span class=warn>{_('Warning:')}</span> {escape(translate_message(text))}</li>"
+            for text in report.warnings
+        ]
+        items += [f"<li>{escape(translate_message(text))}</li>" for text in report.notes]
+        yield f"<ul>{''.join(items)}</ul>"
 
 
 def _draw_limits(report: Report, evidence: Evidence) -> Iterator[str]:
-    yield _draw_title("What the guarantee does not cover")
+    yield _draw_title(_("What the guarantee does not cover"))
     items = [escape(text) for text in list_uncovered_risks(report, evidence)]
     # Once per kind of model, in the order of the recipe; a goal may ask for several t.
     names = dict.fromkeys(model.name for model in report.models)
@@ -359,34 +417,40 @@ def _draw_limits(report: Report, evidence: Evidence) -> Iterator[str]:
 
 
 def _draw_recipe_and_audit(plain: dict[str, Any], drawn: bool) -> Iterator[str]:
-    yield _draw_title("To do it again")
+    yield _draw_title(_("To do it again"))
     again = (
-        "Another run draws another sample, and if that is released as well, both add up."
+        _("Another run draws another sample, and if that is released as well, both add up.")
         if drawn
-        else "The same recipe and the same input give the same bytes."
+        else _("The same recipe and the same input give the same bytes.")
     )
-    yield _draw_paragraph(f"The recipe of this run, for 'shoal run'. {again}")
+    yield _draw_paragraph(_("The recipe of this run, for 'shoal run'. {again}", again=again))
     yield draw_recipe(plain["recipe"])
-    yield _draw_title("For the auditor")
+    yield _draw_title(_("For the auditor"))
     yield _draw_paragraph(
-        "Anyone who has the release can check this page: the command below counts the released values again "
-        "and compares them, and the checksum, with what is written here."
+        _(
+            "Anyone who has the release can check this page: the command below counts the released "
+            "values again "
+            "and compares them, and the checksum, with what is written here."
+        )
     )
     name = plain["release"]["name"] or "RELEASE"
     yield f"<pre>shoal verify {escape(name)} --report THIS-PAGE.html</pre>"
     versions = ", ".join(f"{package} {number}" for package, number in plain["versions"].items())
-    made = f"<tr><th>made by</th><td>Shoal {escape(plain['shoal'])} ({escape(versions)})</td></tr>"
+    made = f"<tr><th>{_('made by')}</th><td>Shoal {escape(plain['shoal'])} ({escape(versions)})</td></tr>"
     # UTC, so that the page does not tell in which part of the world it was made.
-    when = f"<tr><th>made at</th><td>{datetime.now(UTC):%Y-%m-%d %H:%M} UTC</td></tr>"
+    when = f"<tr><th>{_('made at')}</th><td>{datetime.now(UTC):%Y-%m-%d %H:%M} UTC</td></tr>"
     yield _wrap_table("", f"{made}{when}{checksums_table(plain)}")
     yield _draw_note(
-        "Checksums are SHA-256. That of the content is of the rows as CSV in UTF-8, however they are stored."
+        _(
+            "Checksums are SHA-256. That of the content is of the rows as CSV in UTF-8, however "
+            "they are stored."
+        )
     )
 
 
 def _note_columns_left_out(report: Report) -> str:
     rest = len(report.columns) - MOST_COLUMNS
-    return _draw_note(f"{rest} columns that lost less are not drawn.") if rest > 0 else ""
+    return _draw_note(_("{rest} columns that lost less are not drawn.", rest=rest)) if rest > 0 else ""
 
 
 def _draw_title(text: str) -> str:

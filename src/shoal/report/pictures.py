@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 from shoal.support.arithmetic import first_digit, log10
 from shoal.support.files import whole_file
+from shoal.support.language import format_number
+from shoal.support.language import translate as _
 
 _COLOURS = ("#4363d8", "#e6194b", "#3cb44b", "#f58231", "#911eb4", "#9a6324", "#008080", "#808000", "#800000")
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM, _LEGEND = 760, 420, 70, 50, 60, 170
@@ -133,7 +135,7 @@ def draw_heat_maps(
     wide, high = cell * len(across), 26 * len(down)
     most = max(float(shares[0].max(initial=0.0)), float(shares[1].max(initial=0.0)), 1e-12)
     parts = [_text(20, 22, title, size=15)]
-    for side, (when, table) in enumerate(zip(("before", "after"), shares, strict=True)):
+    for side, (when, table) in enumerate(zip((_("before"), _("after")), shares, strict=True)):
         at = left + side * (wide + gap)
         parts.append(_text(at, _TOP - 6, when))
         for row, each in enumerate(table.tolist()):
@@ -144,7 +146,9 @@ def draw_heat_maps(
             for number, name in enumerate(across)
         ]
     parts += [_text(left - 8, _TOP + 26 * row + 17, _shorten(name), "end") for row, name in enumerate(down)]
-    parts.append(_text(20, _TOP - 6, f"{_shorten(names[0])} by {_shorten(names[1])}"))
+    parts.append(
+        _text(20, _TOP - 6, _("{down} by {across}", down=_shorten(names[0]), across=_shorten(names[1])))
+    )
     return _draw_whole(title, _TOP + high + 90, parts)
 
 
@@ -152,7 +156,7 @@ def _draw_fields(
     x: float, y: float, cell: float, shares: Sequence[float], most: float, names: tuple[str, Sequence[str]]
 ) -> Iterator[str]:
     for number, (share, name) in enumerate(zip(shares, names[1], strict=True)):
-        told = f"<title>{escape(f'{names[0]}, {name}: {share:.2%}')}</title>"
+        told = f"<title>{escape(names[0])}, {escape(name)}: {format_number(share, '.2%')}</title>"
         place = f'x="{x + cell * number:.1f}" y="{y}" width="{cell - 1:.1f}" height="25"'
         shade = f'fill="{_COLOURS[0]}" fill-opacity="{share / most:.3f}" stroke="#ccc"'
         yield f"<rect {place} {shade}>{told}</rect>"
@@ -209,7 +213,7 @@ def _draw_line(line: Line, colour: str, x: _Scale, y: _Scale) -> Iterator[str]:
         path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
         dash = ' stroke-dasharray="2 4"' if line.stroke == "dotted" else ""
         yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>'
-    for (a, _), (_, value), off in zip(places, line.points, line.spread, strict=False):
+    for (a, __), (__, value), off in zip(places, line.points, line.spread, strict=False):
         ends = _upward(y.place(value - off)), _upward(y.place(value + off))
         yield f'<path d="M{a:.1f} {ends[0]:.1f}V{ends[1]:.1f}" stroke="{colour}"/>'
     if not line.dots:

@@ -9,25 +9,29 @@ from inspect import getdoc
 from shoal.privacy import find_model_kind
 from shoal.report.figures import Report
 from shoal.report.statistics import Evidence
+from shoal.support.language import format_number, mark, translate_count, translate_message
+from shoal.support.language import translate as _
 
-_ABOUT_PAGE = (
+_ABOUT_PAGE = mark(
     "This page is no part of the release. It tells how the original was distributed and how many of its rows "
     "stood alone, so it is for those who may know that."
 )
-_SCHEME = (
+_SCHEME = mark(
     "Whatever an attacker knows, little is learned of anybody from the release, if levels, types and "
     "hierarchies were fixed without looking at the table."
 )
-_ROWS = "Rows are counted, not people: somebody with several rows is hidden among fewer people than rows."
-_PEOPLE = (
+_ROWS = mark(
+    "Rows are counted, not people: somebody with several rows is hidden among fewer people than rows."
+)
+_PEOPLE = mark(
     "People are counted, by a column that is not in the release. So nobody who has only the release can "
     "count them again. A rare value that is the same in all rows of a person still tells which are theirs."
 )
-_LINKED = (
+_LINKED = mark(
     "The rows of a person stay together under a pseudonym. Whoever finds it sees all of these rows, with "
     "everything in them. Who has the key of the pseudonyms can find everybody."
 )
-_KNOWN = {"1": "one row of a person", "all": "all rows of a person"}
+_KNOWN = {"1": mark("one row of a person"), "all": mark("all rows of a person")}
 # How sentences begin that state a limit in the docstrings of the models. A test checks that every
 # model has such a sentence.
 _LIMIT = re.compile(r"^(?:It d|D)oes not|^Nor\b|^From a release only")
@@ -35,59 +39,84 @@ _LIMIT = re.compile(r"^(?:It d|D)oes not|^Nor\b|^From a release only")
 
 def join_names(names: Sequence[str]) -> str:
     """Names as a sentence lists them."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nothing"
+    return (
+        names[0]
+        if len(names) == 1
+        else _("{names} and {last}", names=", ".join(names[:-1]), last=names[-1])
+        if names
+        else _("nothing")
+    )
 
 
 def format_count(number: int, one: str, many: str) -> str:
     """A number and what it counts."""
-    return f"{number:,} {one if number == 1 else many}"
+    return translate_count(f"{{number:,}} {one}", f"{{number:,}} {many}", number)
 
 
 def format_share(value: float) -> str:
     """A share as a percentage with one decimal, or none where that is 0."""
     # The space does not break, so that a number and its sign stay on one line.
-    return f"{100 * value:.1f}".removesuffix(".0") + "\N{NO-BREAK SPACE}%"
+    return (
+        format_number(100 * value, ".0f" if f"{100 * value:.1f}".endswith(".0") else ".1f")
+        + "\N{NO-BREAK SPACE}%"
+    )
 
 
 def format_odds(risk: float) -> str:
     """A risk as odds."""
     # There are no odds to tell: 1 / 0 is no number, and '1 in 1' no chance.
     if risk in (0.0, 1.0):
-        return "certainty" if risk else "none"
-    return f"1 in {1 / risk:,.1f}".removesuffix(".0")
+        return _("certainty") if risk else _("none")
+    odds = f"{1 / risk:,.1f}"
+    return _("1 in {odds}", odds=format_number(1 / risk, ",.0f" if odds.endswith(".0") else ",.1f"))
 
 
 def explain_model(model: str) -> str:
     """What a privacy model asks for: the first paragraph of its documentation."""
-    return " ".join((getdoc(find_model_kind(model)) or "").partition("\n\n")[0].split())
+    return translate_message(" ".join((getdoc(find_model_kind(model)) or "").partition("\n\n")[0].split()))
 
 
 def explain_limits(model: str) -> str:
     """What a privacy model does not give: the sentences of its documentation that say so."""
+    return " ".join(map(translate_message, split_limits(model)))
+
+
+def split_limits(model: str) -> list[str]:
+    """The sentences of the documentation of a model that state a limit."""
     # Titles of papers may contain full stops, so they are cut off before sentences are split.
     text = (getdoc(find_model_kind(model)) or "").partition("References")[0]
     sentences = re.split(r"(?<=[.])\s+(?=[A-Z])", " ".join(text.split()))
-    return " ".join(sentence for sentence in sentences if _LIMIT.match(sentence))
+    return [sentence for sentence in sentences if _LIMIT.match(sentence)]
 
 
 def summarize_report(report: Report, evidence: Evidence | None = None) -> list[str]:
     """Sentences that say what was done, what it protects from and what it cost."""
     told = [
-        f"{_describe_released_rows(report)} In {join_names(report.quasi)} values were made "
-        "coarser until rows look the same: "
-        f"they form {format_count(report.classes, 'class', 'classes')}, of which the smallest has "
-        f"{_format_members(report)}."
+        _(
+            "{released} In {quasi} values were made coarser until rows look the same: they form "
+            "{classes}, of which the smallest has {members}.",
+            released=_describe_released_rows(report),
+            quasi=join_names(report.quasi),
+            classes=format_count(report.classes, "class", "classes"),
+            members=_format_members(report),
+        )
     ]
     if report.people is not None:
         told.append(
-            f"The rows are of {format_count(report.people, 'person', 'people')}, and people are counted: "
-            "several rows of one person count as one."
+            _(
+                "The rows are of {people}, and people are counted: several rows of one person count as one.",
+                people=format_count(report.people, "person", "people"),
+            )
         )
     if evidence is not None and evidence.recipe.pseudonym:
         found = format_count(report.smallest_class, "person", "people")
         told.append(
-            "The rows of a person stay together under a pseudonym. Somebody who knows "
-            f"{_describe_known_rows(evidence)} finds {found} or more."
+            _(
+                "The rows of a person stay together under a pseudonym. Somebody who knows {known} "
+                "finds {found} or more.",
+                known=_describe_known_rows(evidence),
+                found=found,
+            )
         )
     if report.sets:
         told = [_describe_set_release(report)]
@@ -97,16 +126,20 @@ def summarize_report(report: Report, evidence: Evidence | None = None) -> list[s
     recipe = None if evidence is None else evidence.recipe
     person = None if recipe is None or recipe.pseudonym else recipe.person
     if absent := (*report.identifier, *(() if person is None else (person,))):
-        told.append(f"Not in the release at all: {join_names(absent)}.")
+        told.append(_("Not in the release at all: {absent}.", absent=join_names(absent)))
     told.append(
-        f"This cost {format_share(report.ncp)} of the detail in these columns, where 0 % would "
-        "be the table as it "
-        "was and 100 % a table that says nothing about them."
+        _(
+            "This cost {ncp} of the detail in these columns, where 0 % would be the table as it "
+            "was and 100 % a table that says nothing about them.",
+            ncp=format_share(report.ncp),
+        )
     )
     if all(model.holds for model in report.models):
         told.append(
-            "Everything that was promised has been counted again in the released values, by a "
-            "checker that knows nothing of how they were found."
+            _(
+                "Everything that was promised has been counted again in the released values, by a "
+                "checker that knows nothing of how they were found."
+            )
         )
     return told
 
@@ -116,63 +149,84 @@ def _describe_set_release(report: Report) -> str:
     items = sum(each.items for each in report.sets.values())
     left_out = sum(each.left_out for each in report.sets.values())
     found = format_count(report.smallest_class, "person", "people")
-    return (
-        f"{_describe_released_rows(report)} In {join_names(report.quasi)} values were made coarser until "
-        f"rows look the same. Of the {items:,} items in {join_names(tuple(report.sets))} some were grouped "
-        f"and {left_out:,} left out: somebody who knows the other columns and as many items of a person as "
-        f"the goal says finds {found} or more."
+    return _(
+        "{released} In {quasi} values were made coarser until rows look the same. Of the "
+        "{items:,} items in {sets} some were grouped and {left_out:,} left out: somebody who "
+        "knows the other columns and as many items of a person as the goal says finds "
+        "{found} or more.",
+        released=_describe_released_rows(report),
+        quasi=join_names(report.quasi),
+        items=items,
+        sets=join_names(tuple(report.sets)),
+        left_out=left_out,
+        found=found,
     )
 
 
 def _describe_known_rows(evidence: Evidence) -> str:
     knows = evidence.recipe.knows
-    return _KNOWN.get(knows, f"{knows} rows of a person")
+    return _(_KNOWN[knows]) if knows in _KNOWN else _("{knows} rows of a person", knows=knows)
 
 
 def _format_members(report: Report) -> str:
     """What the smallest class has."""
     if report.people is None:
         return format_count(report.smallest_class, "row", "rows")
-    return f"rows of {format_count(report.smallest_class, 'person', 'people')}"
+    return _(
+        "rows of {smallest_class}", smallest_class=format_count(report.smallest_class, "person", "people")
+    )
 
 
 def _describe_released_rows(report: Report) -> str:
     """How many rows are released, and of how many if that may be told."""
     if report.rows is None:
-        return (
-            f"{format_count(report.released_rows, 'row is', 'rows are')} released, of a sample "
-            "that was drawn at "
-            "random; how many there were is not told."
+        return _(
+            "{released_rows} released, of a sample that was drawn at random; how many there were "
+            "is not told.",
+            released_rows=format_count(report.released_rows, "row is", "rows are"),
         )
     left_out = report.rows - report.released_rows
     if not left_out:
-        return f"All {report.rows:,} rows are released."
-    return f"Of {report.rows:,} rows {report.released_rows:,} are released and {left_out:,} left out."
+        return _("All {rows:,} rows are released.", rows=report.rows)
+    return _(
+        "Of {rows:,} rows {released_rows:,} are released and {left_out:,} left out.",
+        rows=report.rows,
+        released_rows=report.released_rows,
+        left_out=left_out,
+    )
 
 
 def _describe_remaining_risk(evidence: Evidence) -> str:
     risk = evidence.sizes_after.compute_risk()
-    return (
+    return _(
         "Anyone who looks for a person in the release is left with a chance of at most "
-        f"{format_odds(risk.highest)} "
-        f"to pick the right row ({format_odds(risk.average)} on average), and cannot be sure "
-        "that there is one."
+        "{highest} to pick the right row ({average} on average), and cannot be sure that "
+        "there is one.",
+        highest=format_odds(risk.highest),
+        average=format_odds(risk.average),
     )
 
 
 def _describe_risk(evidence: Evidence) -> str:
     before, after = evidence.sizes_before.compute_risk(), evidence.sizes_after.compute_risk()
-    told = (
-        f"Before, {format_share(before.unique)} of the rows stood alone in these columns: "
-        "anyone who knew them of a "
-        f"person could point at the row. Now {format_share(after.unique)} do"
+    told = _(
+        "Before, {unique} of the rows stood alone in these columns: anyone who knew them of "
+        "a person could point at the row. Now {alone} do",
+        unique=format_share(before.unique),
+        alone=format_share(after.unique),
     )
     # A release may have rows that stand alone, for example under a bound on the average risk.
     if after.highest == 1:
-        return f"{told}; somebody who knows that one of these is in the release can still find the row."
-    return (
-        f"{told}, and anyone who looks for a person by these columns is left with a chance of at most "
-        f"{format_odds(after.highest)} to pick the right row ({format_odds(after.average)} on average)."
+        return _(
+            "{told}; somebody who knows that one of these is in the release can still find the row.",
+            told=told,
+        )
+    return _(
+        "{told}, and anyone who looks for a person by these columns is left with a chance of "
+        "at most {highest} to pick the right row ({average} on average).",
+        told=told,
+        highest=format_odds(after.highest),
+        average=format_odds(after.average),
     )
 
 
@@ -181,27 +235,29 @@ def capitalize_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def _choose_verb(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
-
-
 def _describe_attacker_knowledge(report: Report) -> str:
-    known = (*report.quasi, *(f"items of {name}" for name in report.sets))
-    return (
-        f"Only {join_names(known)} {_choose_verb(known)} taken as known to an "
-        "attacker. Somebody who knows "
-        "more about a person, or other columns, may still find the row."
+    known = (*report.quasi, *(_("items of {name}", name=name) for name in report.sets))
+    return translate_count(
+        "Only {known} is taken as known to an attacker. Somebody who knows more about a person, or other "
+        "columns, may still find the row.",
+        "Only {known} are taken as known to an attacker. Somebody who knows more about a person, or other "
+        "columns, may still find the row.",
+        len(known),
+        known=join_names(known),
     )
 
 
 def _describe_counting(report: Report, evidence: Evidence) -> str:
     """What to know about what was counted."""
     if not evidence.recipe.pseudonym:
-        return _ROWS if report.people is None else _PEOPLE
+        return _(_ROWS if report.people is None else _PEOPLE)
     if evidence.recipe.knows == "all":
-        return _LINKED
-    more = f"Somebody who knows more than {_describe_known_rows(evidence)} may find the pseudonym."
-    return f"{_LINKED} {more}"
+        return _(_LINKED)
+    more = _(
+        "Somebody who knows more than {known} may find the pseudonym.",
+        known=_describe_known_rows(evidence),
+    )
+    return f"{_(_LINKED)} {more}"
 
 
 def list_uncovered_risks(report: Report, evidence: Evidence) -> list[str]:
@@ -210,18 +266,21 @@ def list_uncovered_risks(report: Report, evidence: Evidence) -> list[str]:
     # Plain columns are not among them: a role 'plain' protects nothing.
     named = {*recipe.quasi, *recipe.sensitive, *recipe.identifier, recipe.person}
     kept = [name for name in evidence.released_table.names if name not in named]
-    told = [_SCHEME if report.released_only else _describe_attacker_knowledge(report)]
+    told = [_(_SCHEME) if report.released_only else _describe_attacker_knowledge(report)]
     if report.sensitive:
         told.append(
-            f"The values of {join_names(report.sensitive)} are released as they are. What all "
-            "rows of a class "
-            "have in common is learned about everybody in it, and so is what holds for the whole table."
+            _(
+                "The values of {sensitive} are released as they are. What all rows of a class have "
+                "in common is learned about everybody in it, and so is what holds for the whole "
+                "table.",
+                sensitive=join_names(report.sensitive),
+            )
         )
     if kept:
-        told.append(f"Released as they are, and protected by nothing: {', '.join(kept)}.")
+        told.append(_("Released as they are, and protected by nothing: {kept}.", kept=", ".join(kept)))
     return [
         *told,
         _describe_counting(report, evidence),
-        "Another release of the same people, or one made later, can be combined with this one.",
-        *(() if report.released_only else (_ABOUT_PAGE,)),
+        _("Another release of the same people, or one made later, can be combined with this one."),
+        *(() if report.released_only else (_(_ABOUT_PAGE),)),
     ]

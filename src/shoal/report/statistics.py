@@ -24,6 +24,8 @@ from shoal.privacy.known_rows import KnownRows, PersonalRows, measure_known_rows
 from shoal.privacy.people import count_people
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.schema import choose_cell_types, find_released_quasi
+from shoal.support.language import format_number, mark
+from shoal.support.language import translate as _
 from shoal.table import Column, Table, infer_type, parse_values, read_table, to_strings
 from shoal.table.frames import use_safe_name
 from shoal.verification.linked import LinkedRows, count_linked_people
@@ -35,7 +37,7 @@ _MOST_BARS, _MOST_NAMES = 24, 14  # standing bars, and lying ones
 _MOST_VALUES = 8  # of a sensitive column that get a colour of their own
 _BINS = 20  # of the distances of classes
 _SHOWN_CLASSES, _ROWS_EACH = 3, 4  # few enough that an excerpt stays an example
-MISSING, OTHERS = "missing", "other values"
+MISSING, OTHERS = mark("missing"), mark("other values")
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +224,8 @@ class ClassSizes:
         edges = self._choose_edges()
         rows = np.histogram(self.size, edges, weights=self.size * self.classes)[0]
         names = [
-            f"{low:,}" if high - low == 1 else f"{low:,} to {high - 1:,}" for low, high in pairwise(edges)
+            format_number(low, ",") if high - low == 1 else _("{low:,} to {high:,}", low=low, high=high - 1)
+            for low, high in pairwise(edges)
         ]
         return names, (rows / max(self.rows, 1)).tolist()
 
@@ -304,7 +307,7 @@ def _group_codes(
 ) -> tuple[NDArray[np.int64], list[str]]:
     """For every code the bar that it belongs to, and the names of the bars."""
     domain = cells.domain
-    texts = domain.labels.fill_null(MISSING)
+    texts = domain.labels.fill_null(_(MISSING))
     is_named = _find_named_codes(cells)
     if domain.hierarchy is not None:
         return _group_by_nodes(domain, is_named)
@@ -319,7 +322,10 @@ def _group_codes(
     group = np.full(domain.size, chosen.size)
     group[chosen] = np.arange(chosen.size)
     rest = domain.size - chosen.size
-    return group, [*texts.gather(chosen), *([f"{OTHERS} ({rest:,})"] if rest else [])]
+    return group, [
+        *texts.gather(chosen),
+        *([_("{others} ({rest:,})", others=_(OTHERS), rest=rest)] if rest else []),
+    ]
 
 
 def _find_named_codes(cells: ColumnCells) -> NDArray[np.bool_]:
@@ -354,7 +360,7 @@ def _group_by_nodes(domain: Domain, is_named: NDArray[np.bool_]) -> tuple[NDArra
     # The top level has one node, so there is always an answer.
     few = (i for i, each in enumerate(names) if i >= lowest and len(each) <= _MOST_NAMES)
     level = next(few, len(names) - 1)
-    return nodes[level].astype(np.int64), [name or MISSING for name in names[level]]
+    return nodes[level].astype(np.int64), [name or _(MISSING) for name in names[level]]
 
 
 def _group_by_intervals(
@@ -385,7 +391,7 @@ def _group_by_intervals(
         labels = [texts[int(code)] if code >= 0 else "" for code in first]
     if domain.missing is not None:
         group[domain.missing] = len(labels)
-        labels.append(MISSING)
+        labels.append(_(MISSING))
     return group, labels
 
 
@@ -426,14 +432,14 @@ def _find_levels(cells: ColumnCells) -> tuple[NDArray[np.integer], tuple[str, ..
         # A tree releases nodes, and each has a level. Sets of values (render=set) have none, so
         # they are treated like columns without a tree.
         return tree.level_of(cells.lo, cells.hi), (
-            "as it was",
-            *(f"level {level}" for level in range(1, tree.height)),
-            "anything",
+            _("as it was"),
+            *(_("level {level}", level=level) for level in range(1, tree.height)),
+            _("anything"),
         )
     covered = cells.count_covered()
     everything = covered == cells.domain.size
     # 0 for one value, 1 between, 2 for all.
-    return np.where(covered == 1, 0, 1 + everything), ("as it was", "generalised", "anything")
+    return np.where(covered == 1, 0, 1 + everything), (_("as it was"), _("generalised"), _("anything"))
 
 
 def _compute_median_cover(cells: ColumnCells, size: NDArray[np.int64]) -> float:
@@ -474,7 +480,7 @@ def measure_closeness(evidence: Evidence, name: str) -> Closeness:
     chosen = _choose_quartile_classes(far, counts.size)
     table = _compute_value_shares(evidence.class_of, group, counts.classes, len(values), list(chosen))
     whole = np.bincount(group, minlength=len(values)) / max(group.size, 1)
-    lines = [("the whole release", int(group.size), 0.0, whole)]
+    lines = [(_("the whole release"), int(group.size), 0.0, whole)]
     for (at, text), shares in zip(chosen.items(), table, strict=True):
         lines.append((text, int(counts.size[at]), float(far[at]), shares))
     # A model without a column holds for every sensitive one.
@@ -485,7 +491,13 @@ def measure_closeness(evidence: Evidence, name: str) -> Closeness:
     return Closeness(name, values, tuple(lines), edges, rows, model.distance, min(asked) if asked else None)
 
 
-_NAMES = ("nearest class", "first quartile", "median", "third quartile", "farthest class")
+_NAMES = (
+    mark("nearest class"),
+    mark("first quartile"),
+    mark("median"),
+    mark("third quartile"),
+    mark("farthest class"),
+)
 
 
 def _distance_model(evidence: Evidence, name: str) -> TCloseness:
@@ -505,8 +517,8 @@ def _choose_quartile_classes(far: Floats, size: NDArray[np.integer]) -> dict[int
     chosen = [int(order[min(i, order.size - 1)]) for i in at]
     # One class may be several quartiles at once. Reversed, so that the first of its names wins; of
     # several classes the farthest keeps its own name.
-    named = dict(zip(reversed(chosen), reversed(_NAMES), strict=True))
-    return {each: named[each] for each in chosen} | ({chosen[-1]: _NAMES[-1]} if len(named) > 1 else {})
+    named = dict(zip(reversed(chosen), map(_, reversed(_NAMES)), strict=True))
+    return {each: named[each] for each in chosen} | ({chosen[-1]: _(_NAMES[-1])} if len(named) > 1 else {})
 
 
 def _compute_value_shares(
@@ -536,7 +548,7 @@ def _assign_colours(evidence: Evidence, name: str) -> tuple[NDArray[np.int64], t
     else:
         at, names = _group_by_frequency(count[: len(distinct)], to_strings(distinct), missing)
     if missing:
-        at, names = np.append(at, len(names)), [*names, MISSING]
+        at, names = np.append(at, len(names)), [*names, _(MISSING)]
     return at[number], tuple(names)
 
 
@@ -550,7 +562,10 @@ def _group_by_frequency(
     at = np.full(count.size, own.size)
     at[own] = np.arange(own.size)
     rest = count.size - own.size
-    return at, [*texts.gather(own), *([f"{OTHERS} ({rest:,})"] if rest else [])]
+    return at, [
+        *texts.gather(own),
+        *([_("{others} ({rest:,})", others=_(OTHERS), rest=rest)] if rest else []),
+    ]
 
 
 def _group_by_fifths(values: pl.Series, count: NDArray[np.int64], texts: pl.Series) -> tuple[Any, list[str]]:
@@ -564,7 +579,7 @@ def _group_by_fifths(values: pl.Series, count: NDArray[np.int64], texts: pl.Seri
     names = []
     for i in range(int(part.max()) + 1):
         own = order[part[order] == i]
-        names.append(f"{texts[int(own[0])]} to {texts[int(own[-1])]}")
+        names.append(_("{texts} to {texts2}", texts=texts[int(own[0])], texts2=texts[int(own[-1])]))
     return part, names
 
 

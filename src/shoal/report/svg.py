@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from html import escape
 
 from shoal.support.arithmetic import log10
+from shoal.support.language import format_number
+from shoal.support.language import translate as _
 
 WIDE, NARROW = 752, 362  # units of a drawing; a line of text is 12 of them high
 _LINE = 20  # height of a line with its gap
@@ -73,7 +75,7 @@ def draw_stacks(title: str, lines: Sequence[Stack]) -> str:
         ]
         for value, kind, name in line.parts:
             # What a browser shows when the pointer rests on the part.
-            told = Bar(f"{line.label}, {name}", (), f"{value:.1%}")
+            told = Bar(f"{line.label}, {name}", (), format_number(value, ".1%"))
             drawn.append(_draw_box(start, top, value * span, _LINE - 2, kind, told))
             start += value * span
     return _wrap_drawing(title, WIDE, (_LINE + 6) * len(lines) + 6, drawn)
@@ -97,7 +99,7 @@ def draw_columns(
     drawn = [*_draw_scale(ticks, top, left, width - 8, bottom, high)]
     for i, (name, value) in enumerate(zip(names, standing, strict=True)):
         size = value / top * high
-        note = f"{value:.1%}" + (f"; after {line[i]:.1%}" if line else "")
+        note = format_number(value, ".1%") + (_("; after {share:.1%}", share=line[i]) if line else "")
         # A share of the width, or thin columns would vanish in their gaps.
         gap = min(2.0, step * 0.15)
         box = _draw_box(left + i * step + gap / 2, bottom - size, step - gap, size, kind, Bar(name, (), note))
@@ -121,7 +123,12 @@ def draw_small_columns(title: str, values: Sequence[float], notes: Sequence[str]
     sizes = [max(value / longest * height, 1.0) if value else 0.0 for value in values]
     bars = (
         _draw_box(
-            at * step, height - size, step - min(2.0, step * 0.15), size, kind, Bar(note, (), f"{value:,.0f}")
+            at * step,
+            height - size,
+            step - min(2.0, step * 0.15),
+            size,
+            kind,
+            Bar(note, (), format_number(value, ",.0f")),
         )
         for at, (size, value, note) in enumerate(zip(sizes, values, notes, strict=True))
     )
@@ -148,19 +155,19 @@ def draw_curves(title: str, series: Sequence[tuple[str, Sequence[tuple[float, fl
     digits = (1, 2, 5) if decades < 5 else (1,)
     steps = [digit * 10**power for power in range(int(decades) + 1) for digit in digits]
     drawn += [
-        _draw_text(f"{step:,}", x, bottom + 16, "m")
+        _draw_text(format_number(step, ","), x, bottom + 16, "m")
         for step in steps
         if (x := project_point(step, 0)[0]) <= width - 16
     ]
     x = project_point(mark, 0)[0]
     drawn.append(f'<path class="mark" d="M{x:.1f} {bottom}V16"/>')
-    drawn.append(_draw_text(f"{mark:,.0f}", x + 4, bottom - 6, "s mark"))
+    drawn.append(_draw_text(format_number(mark, ",.0f"), x + 4, bottom - 6, "s mark"))
     for kind, points in series:
         (first, low), *rest = [project_point(*point) for point in points]
         path = f"M{first:.1f} {low:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in rest)
         # All rows are counted by the last point, so the line goes on flat to the right.
         drawn.append(f'<path class="line {kind}" d="{path}H{width - 16}"/>')
-    drawn.append(_draw_text("rows that look the same", left + span / 2, height - 6, "m axis"))
+    drawn.append(_draw_text(_("rows that look the same"), left + span / 2, height - 6, "m axis"))
     return _wrap_drawing(title, width, height, drawn)
 
 
@@ -188,7 +195,9 @@ def draw_plane(
 
     drawn = [*_draw_scale(ticks, top, left, width - 26, bottom, high)]
     drawn += [
-        _draw_text(f"{100 * step:.4g} %", project_point((step, 0))[0], bottom + 17, "m soft")
+        _draw_text(
+            f"{format_number(100 * step, '.4g')} %", project_point((step, 0))[0], bottom + 17, "m soft"
+        )
         for step in steps
     ]
     path = "".join(f"{'ML'[i > 0]}{x:.1f} {y:.1f}" for i, (x, y) in enumerate(map(project_point, line)))
@@ -232,7 +241,7 @@ def _draw_scale(
     for tick in ticks:
         y = bottom - tick / top * high
         yield f'<path class="grid" d="M{left} {y:.1f}H{right}"/>'
-        yield _draw_text(f"{100 * tick:.4g} %", left - 6, y + 4, "e soft")
+        yield _draw_text(f"{format_number(100 * tick, '.4g')} %", left - 6, y + 4, "e soft")
 
 
 def _choose_axis_labels(names: Sequence[str], left: float, step: float) -> Iterator[tuple[float, str, str]]:

@@ -20,15 +20,17 @@ from shoal.studio.page import Page
 from shoal.studio.running import Run
 from shoal.studio.state import ComponentSettings
 from shoal.studio.worker import REPORT
+from shoal.support.language import mark, translate_message
+from shoal.support.language import translate as _
 
 _FIELDS = {
-    "purpose": "Purpose",
-    "recipient": "Recipient",
-    "legal_ground": "Legal ground",
-    "retention": "Retention",
-    "threshold_reason": "Why another threshold than the proposed one",
+    "purpose": mark("Purpose"),
+    "recipient": mark("Recipient"),
+    "legal_ground": mark("Legal ground"),
+    "retention": mark("Retention"),
+    "threshold_reason": mark("Why another threshold than the proposed one"),
 }
-_ABOUT = (
+_ABOUT = mark(
     "The report as a document to sign. What you write stands in it as you wrote it; nobody checks it. "
     "Projects keep it."
 )
@@ -38,12 +40,14 @@ _LONGEST = 2000
 def draw_dossier_card(page: Page, run: Run) -> None:
     """Draw the form and the buttons."""
     journal = page.journal
-    with theme.card("Dossier", _ABOUT, data_part="dossier"):
+    with theme.card(_("Dossier"), _(_ABOUT), data_part="dossier"):
         with theme.box("two"):
             with theme.box("stacked"):
                 for name, label in _FIELDS.items():
-                    _draw_field(journal, name, label)
-                signers = ui.input("Who signs, divided by commas", value=", ".join(journal.statement.signers))
+                    _draw_field(journal, name, _(label))
+                signers = ui.input(
+                    _("Who signs, divided by commas"), value=", ".join(map(_, journal.statement.signers))
+                )
                 signers.props("outlined dense").on_value_change(lambda e: _store_signers(journal, e.value))
             with theme.box("stacked"):
                 proposal = ui.refreshable(lambda: _draw_proposal(page, run))
@@ -52,7 +56,12 @@ def draw_dossier_card(page: Page, run: Run) -> None:
                 proposal()
         with theme.box("rowed").style("margin-top: 14px"):
             for kind in ("PDF", "HTML", "JSON"):
-                theme.button(f"Dossier as {kind}", _make_download(journal, run, kind), "outline", icon="draw")
+                theme.button(
+                    _("Dossier as {kind}", kind=kind),
+                    _make_download(journal, run, kind),
+                    "outline",
+                    icon="draw",
+                )
 
 
 def _draw_field(journal: Journal, name: str, label: str) -> None:
@@ -76,9 +85,9 @@ def _draw_question(journal: Journal, question: Question, redraw: Callable[[], ob
         journal.statement = replace(journal.statement, context=others | answered)
         redraw()
 
-    options = {"": "not answered", **question.answers}
+    options = {"": _("not answered"), **{key: _(words) for key, words in question.answers.items()}}
     value = journal.statement.context.get(question.key, "")
-    made = ui.select(options, label=question.words, value=value, on_change=store)
+    made = ui.select(options, label=_(question.words), value=value, on_change=store)
     made.props("outlined dense options-dense")
 
 
@@ -86,16 +95,22 @@ def _draw_proposal(page: Page, run: Run) -> None:
     """The threshold that follows from the answers, why, and whether the run keeps it."""
     found = propose_threshold(page.journal.statement.context)
     if found is None:
-        theme.text("Answer all five, and a threshold is proposed.", "soft small")
+        theme.text(_("Answer all five, and a threshold is proposed."), "soft small")
         return
     kept = run.report["smallest_class"] >= found.k
-    told = f"Proposed: a risk of at most {found.risk:g}, groups of at least {found.k} (k = {found.k})."
-    reached = f"{run.title} has groups of at least {run.report['smallest_class']:,}."
+    told = _(
+        "Proposed: a risk of at most {risk:g}, groups of at least {k} (k = {k}).", risk=found.risk, k=found.k
+    )
+    reached = _(
+        "{title} has groups of at least {smallest_class:,}.",
+        title=run.title,
+        smallest_class=run.report["smallest_class"],
+    )
     theme.note(f"{told} {reached}", "good" if kept else "warn")
-    for reason in (*found.reasons, f"Scale: {found.source}."):
+    for reason in (*found.reasons, _("Scale: {source}.", source=found.source)):
         theme.text(reason, "soft small")
     if not kept:
-        theme.button(f"Ask for k = {found.k}", lambda: _take_threshold(page, found.k), "outline")
+        theme.button(_("Ask for k = {k}", k=found.k), lambda: _take_threshold(page, found.k), "outline")
 
 
 def _take_threshold(page: Page, k: int) -> None:
@@ -129,7 +144,7 @@ def _make_download(journal: Journal, run: Run, kind: str) -> Callable[[], Awaita
         try:
             content = await asyncio.to_thread(build_dossier(journal, run).to_bytes, f".{kind.lower()}")
         except ShoalError as error:
-            ui.notify(str(error), type="negative", multi_line=True)
+            ui.notify(translate_message(str(error)), type="negative", multi_line=True)
             return
         name = Path(str(run.recipe.input)).stem
         ui.download.content(content, f"{name}-dossier.{kind.lower()}")

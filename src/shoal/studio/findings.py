@@ -13,10 +13,12 @@ from shoal.report.whole_release import Headline, figure_text, looked_for, sum_up
 from shoal.studio import theme
 from shoal.studio.page import Page
 from shoal.studio.running import Run
+from shoal.support.language import mark, translate_message
+from shoal.support.language import translate as _
 from shoal.verification.findings import Finding
 
 _BADGES = {"high": "bad", "medium": "warn", "low": ""}
-_WORDS = {"high": "severe", "medium": "to consider", "low": "to know"}
+_WORDS = {"high": mark("severe"), "medium": mark("to consider"), "low": mark("to know")}
 
 
 def build_headline(run: Run) -> Headline:
@@ -46,12 +48,12 @@ def _draw_finding(page: Page, run: Run, finding: Finding) -> None:
         theme.text(figure_text(finding), "figure")
         with theme.box("stacked"):
             with theme.box("rowed"):
-                theme.badge(_WORDS[finding.severity], _BADGES[finding.severity])
+                theme.badge(_(_WORDS[finding.severity]), _BADGES[finding.severity])
                 if finding.accepted is not None:
-                    theme.badge("accepted")
-            theme.text(f"{capitalize_sentence(finding.message)}.")
+                    theme.badge(_("accepted"))
+            theme.text(f"{capitalize_sentence(translate_message(finding.message))}.")
             if finding.accepted is not None:
-                theme.text(f"Accepted: {finding.accepted}", "strong small")
+                theme.text(_("Accepted: {accepted}", accepted=finding.accepted), "strong small")
             else:
                 theme.text(describe_remedy(finding), "soft small")
             with theme.box("rowed actions"):
@@ -61,7 +63,7 @@ def _draw_finding(page: Page, run: Run, finding: Finding) -> None:
 # What to do about it.
 
 
-_LINKS = (
+_LINKS = mark(
     "In Goal, protect from somebody who knows more rows of a person, best from one who knows all, or do not "
     "keep the rows of a person together. Then start another run."
 )
@@ -69,9 +71,11 @@ _LINKED = ("linked-rows", "row-counts")
 _REMEDIES = {
     "linked-rows": _LINKS,
     "row-counts": _LINKS,
-    "whole-sets": "In Goal, protect from somebody who knows all items, or in Describe leave the column out. "
-    "Then start another run.",
-    "row-order": "Sort the release by what it shows, and start another run.",
+    "whole-sets": mark(
+        "In Goal, protect from somebody who knows all items, or in Describe leave the column out. "
+        "Then start another run."
+    ),
+    "row-order": mark("Sort the release by what it shows, and start another run."),
 }
 
 
@@ -80,50 +84,52 @@ def describe_remedy(finding: Finding) -> str:
     # Remedies in `shoal.verification.findings` name options of the command line; the studio has steps.
     kind, names = _get_kind(finding), join_names(finding.columns)
     if kind in ("unique-rows", "determines") and finding.columns:
-        return (
-            f"In Describe, mark {names} as Recognisable, so that values are made coarser, or as Names a "
-            "person, so that they are left out. Then start another run."
+        return _(
+            "In Describe, mark {names} as Recognisable, so that values are made coarser, or as "
+            "Names a person, so that they are left out. Then start another run.",
+            names=names,
         )
     if kind == "unique-rows":
-        return (
+        return _(
             "In Goal, ask for larger groups. If only people who know nothing of the sensitive values will "
             "see the release, accept this finding."
         )
     if kind == "repeated" and finding.severity == "high":
-        return (
-            f"If {names} says whose row it is, mark it so in Describe: people are counted then, not rows. "
-            "Then start another run."
+        return _(
+            "If {names} says whose row it is, mark it so in Describe: people are counted then, "
+            "not rows. Then start another run.",
+            names=names,
         )
     if kind in _REMEDIES:
-        return _REMEDIES[kind]
+        return _(_REMEDIES[kind])
     if kind == "spelling" and finding.severity == "high":
-        return f"Spell them alike in the table, or count spellings of {names} as one."
-    return f"{capitalize_sentence(finding.remedy)}."  # which names no option of a command
+        return _("Spell them alike in the table, or count spellings of {names} as one.", names=names)
+    return f"{capitalize_sentence(translate_message(finding.remedy))}."  # which names no option of a command
 
 
 def _draw_actions(page: Page, run: Run, finding: Finding) -> None:
     kind = _get_kind(finding)
     if finding.accepted is not None:
-        _draw_button("Accept it no longer", finding, lambda: _record_decision(page, run, finding, ""))
+        _draw_button(_("Accept it no longer"), finding, lambda: _record_decision(page, run, finding, ""))
         return
     if kind in ("unique-rows", "determines") and finding.columns:
-        it = "it" if len(finding.columns) == 1 else "them"
-        _draw_button(f"Make {it} coarser", finding, lambda: _give_role(page, finding, "quasi"))
-        _draw_button(f"Leave {it} out", finding, lambda: _give_role(page, finding, "identifier"))
+        it = _("it") if len(finding.columns) == 1 else _("them")
+        _draw_button(_("Make {it} coarser", it=it), finding, lambda: _give_role(page, finding, "quasi"))
+        _draw_button(_("Leave {it} out", it=it), finding, lambda: _give_role(page, finding, "identifier"))
     elif kind == "repeated" and finding.severity == "high":
-        _draw_button("Count people by it", finding, lambda: _give_role(page, finding, "person"))
+        _draw_button(_("Count people by it"), finding, lambda: _give_role(page, finding, "person"))
     elif kind in ("whole-sets", *_LINKED) and run.recipe.knows != "all":
-        _draw_button("Protect from all that is known", finding, lambda: _change_form(page, knows="all"))
+        _draw_button(_("Protect from all that is known"), finding, lambda: _change_form(page, knows="all"))
         if kind in _LINKED:
-            _draw_button("Do not link the rows", finding, lambda: _change_form(page, pseudonym=False))
+            _draw_button(_("Do not link the rows"), finding, lambda: _change_form(page, pseudonym=False))
         else:
-            _draw_button("Leave it out", finding, lambda: _give_role(page, finding, "identifier"))
+            _draw_button(_("Leave it out"), finding, lambda: _give_role(page, finding, "identifier"))
     elif kind == "row-order":
-        _draw_button("Sort the rows", finding, lambda: _change_form(page, row_order="released"))
+        _draw_button(_("Sort the rows"), finding, lambda: _change_form(page, row_order="released"))
     elif kind == "spelling" and finding.severity == "high":
-        _draw_button("Count them as one", finding, lambda: _fold_spellings(page, finding))
+        _draw_button(_("Count them as one"), finding, lambda: _fold_spellings(page, finding))
     if finding.severity != "low":
-        _draw_button("Accept, because …", finding, lambda: _ask_reason(page, run, finding), "flat")
+        _draw_button(_("Accept, because …"), finding, lambda: _ask_reason(page, run, finding), "flat")
 
 
 def _draw_button(
@@ -165,23 +171,24 @@ def _run_again(page: Page) -> None:
 def _ask_reason(page: Page, run: Run, finding: Finding) -> None:
     # Outside the part that redraws: a change in another tab must not close the dialog.
     with context.client.content, ui.dialog() as dialog, theme.box("q-card reason"):
-        theme.text("Release all the same?", "", "h2")
-        theme.text(f"{capitalize_sentence(finding.message)}.", "soft small")
-        reason = ui.input("Why this may be released all the same").props("outlined dense autofocus")
+        theme.text(_("Release all the same?"), "", "h2")
+        theme.text(f"{capitalize_sentence(translate_message(finding.message))}.", "soft small")
+        reason = ui.input(_("Why this may be released all the same")).props("outlined dense autofocus")
 
         def accept_finding() -> None:
             if not (why := (reason.value or "").strip()):
-                reason.props("error error-message='Say why: the report shows it.'")
+                reason.props("error")
+                reason.props["error-message"] = _("Say why: the report shows it.")
                 return
             dialog.close()
             _record_decision(page, run, finding, why)
 
         reason.on("keydown.enter", accept_finding)
-        theme.text("The recipe keeps the reason, and the report shows it.", "soft small")
+        theme.text(_("The recipe keeps the reason, and the report shows it."), "soft small")
         with theme.box("rowed spread"):
-            theme.button("Cancel", dialog.close, "flat")
-            theme.button("Accept the finding", accept_finding)
-    dialog.props["aria-label"] = f"Accept {finding.id}"
+            theme.button(_("Cancel"), dialog.close, "flat")
+            theme.button(_("Accept the finding"), accept_finding)
+    dialog.props["aria-label"] = _("Accept {id}", id=finding.id)
     dialog.on("hide", dialog.delete)  # or closed dialogs would stay in the page
     dialog.open()
 

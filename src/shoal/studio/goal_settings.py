@@ -16,6 +16,8 @@ from nicegui.element import Element
 from shoal.recipes.recipe import read_setting_types
 from shoal.recipes.settings import DeclaredSetting, list_form_settings
 from shoal.studio import theme
+from shoal.support.language import translate as _
+from shoal.support.language import translate_message
 
 Kind = Literal["choice", "switch", "whole", "number", "text"]
 _KINDS: tuple[Kind, ...] = ("choice", "whole", "number", "text", "switch")
@@ -111,7 +113,7 @@ def draw_form(
             with theme.box("dial"):
                 _draw_control(dial, said.get(dial.name), make_handler(dial.name), known.get(dial.name))
                 if dial.words:
-                    theme.text(dial.words, "soft small")
+                    theme.text(translate_message(dial.words), "soft small")
 
 
 def _draw_control(
@@ -133,7 +135,7 @@ def _draw_control(
     elif dial.kind in ("whole", "number"):
         step = 1 if dial.kind == "whole" else 0.05
         convert = (lambda e: _convert_whole_number(e, turn)) if dial.kind == "whole" else turn
-        made = ui.number(dial.name, value=shown, step=step, placeholder="not set", on_change=convert)
+        made = ui.number(dial.name, value=shown, step=step, placeholder=_("not set"), on_change=convert)
     else:
         # Tuples are typed as `shoal.support.parameters` reads them: with commas between the values.
         text = (
@@ -143,7 +145,7 @@ def _draw_control(
             if isinstance(shown, tuple)
             else str(shown)
         )
-        made = ui.input(dial.name, value=text, placeholder="not set", on_change=turn)
+        made = ui.input(dial.name, value=text, placeholder=_("not set"), on_change=turn)
     made.props["aria-label"] = dial.name
     return made.props("outlined dense options-dense stack-label")
 
@@ -165,7 +167,9 @@ def list_setting_fields(known: Mapping[str, Sequence[str]]) -> list[tuple[Declar
     """
     types, made = read_setting_types(), []
     for each in list_form_settings():
-        dial = _make_form_field(each.name, types[each.name], each.info.label, each.default, MISSING)
+        dial = _make_form_field(
+            each.name, types[each.name], translate_message(each.info.label), each.default, MISSING
+        )
         if each.name in known:
             dial = replace(dial, kind="choice", options=tuple(known[each.name]))
         made.append((each, dial))
@@ -206,8 +210,9 @@ def convert_input(dial: FormField, value: Any) -> Any:
 
 def name_choices(each: DeclaredSetting, dial: FormField) -> dict[str, str]:
     """What a choice offers, by value; the empty one stands for None."""
-    empty = {"": "not set"} if dial.default is None else {}
-    return dict(each.info.words) or empty | {option: option for option in dial.options}
+    empty = {"": _("not set")} if dial.default is None else {}
+    words = {value: translate_message(told) for value, told in each.info.words.items()}
+    return words or empty | {option: option for option in dial.options}
 
 
 def _draw_setting(
@@ -226,5 +231,5 @@ def _draw_setting(
         step = 1 if dial.kind == "whole" else 0.05
         made = ui.number(dial.words, value=value, min=0, step=step, on_change=turn)
     else:
-        made = ui.input(dial.words, value=value or "", placeholder="not set", on_change=turn)
+        made = ui.input(dial.words, value=value or "", placeholder=_("not set"), on_change=turn)
     made.props("outlined dense options-dense")

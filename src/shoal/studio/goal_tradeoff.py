@@ -17,8 +17,10 @@ from shoal.studio.page import Page
 from shoal.studio.problems import find_goal_problem
 from shoal.studio.state import ComponentSettings, GoalSettings
 from shoal.studio.tradeoff import Tradeoff, renew_tradeoff
+from shoal.support.language import mark
+from shoal.support.language import translate as _
 
-_WORDS = (
+_WORDS = mark(
     "Every point is a size of groups: further left is safer, further down keeps more detail. The curve is "
     "rough at first, from a quick search; the exact points follow."
 )
@@ -28,7 +30,7 @@ _MOST_LEFT_OUT = 20  # percent
 
 def draw_tradeoff(page: Page) -> Callable[[], object]:
     """Draw the card; gives back what draws it anew after a change."""
-    with theme.card("What safety costs", _WORDS, id="tradeoff"):
+    with theme.card(_("What safety costs"), _(_WORDS), id="tradeoff"):
         curve = ui.refreshable(lambda: _draw_curve(page))
         curve()
         with theme.box("sliders"):
@@ -54,17 +56,19 @@ def _get_version(page: Page) -> tuple[int, int]:
 
 def _draw_curve(page: Page) -> None:
     if problem := find_goal_problem(page.workspace):
-        theme.text(f"There is no curve yet. {problem}", "soft small")
+        theme.text(_("There is no curve yet. {problem}", problem=problem), "soft small")
         return
     try:
         found = renew_tradeoff(page.workspace)
     except ShoalError as error:
-        theme.text(f"There is no curve for this goal: {error}.", "soft small")
+        theme.text(_("There is no curve for this goal: {error}.", error=error), "soft small")
         return
     points = found.points
     if not points:
         waits = found.state in ("rough", "exact")
-        told = "Counting" if waits else f"{capitalize_sentence(found.error or 'no size can be reached')}."
+        told = (
+            _("Counting") if waits else f"{capitalize_sentence(found.error or _('no size can be reached'))}."
+        )
         theme.text(told, "soft small", role="status")
         return
     here = _get_chosen_size(page)
@@ -75,11 +79,11 @@ def _draw_curve(page: Page) -> None:
 def _draw_chart(page: Page, points: list[TradeoffPoint], here: int) -> None:
     places = [(point.risk, point.loss) for point in points]
     drawn, at = svg.draw_plane(
-        "Loss against risk, one point per size of groups",
+        _("Loss against risk, one point per size of groups"),
         places,
         sorted(places),
-        "highest risk that a person is found",
-        "detail lost",
+        _("highest risk that a person is found"),
+        _("detail lost"),
     )
     with theme.box("frontier-box"):
         with theme.box("frontier"):
@@ -98,22 +102,33 @@ def _draw_choice(page: Page, point: TradeoffPoint, here: bool) -> None:
     with theme.box("", "li"), theme.box(kind, "button", aria_pressed=str(here).lower()) as made:
         theme.text(f"{point.k}", "number", "span")
         with theme.box("", "span"):
-            about = "" if point.exact else "about "
-            told = f"{about}{theme.format_percent(point.loss)} lost, risk {theme.format_percent(point.risk)}"
+            about = "" if point.exact else _("about ")
+            told = _(
+                "{about}{loss} lost, risk {risk}",
+                about=about,
+                loss=theme.format_percent(point.loss),
+                risk=theme.format_percent(point.risk),
+            )
             theme.text(told, "small", "span", data_size=str(point.k))
-    made.props["data-key"] = f"size {point.k}"
+    made.props["data-key"] = _("size {k}", k=point.k)
     made.props["aria-label"] = f"k = {point.k}: {told}"
     made.on("click", lambda: _set_size(page, point.k))
 
 
 def _describe_state(found: Tradeoff) -> str:
     if found.state == "done":
-        return "All losses are exact: found by the algorithm of this goal on the whole table, and verified."
+        return _(
+            "All losses are exact: found by the algorithm of this goal on the whole table, and verified."
+        )
     known = sum(loss is not None for loss in found.exact.values())
-    told = f"{known} of {len(found.sizes)} losses are exact; the others are estimated by a quick search."
+    told = _(
+        "{known} of {count} losses are exact; the others are estimated by a quick search.",
+        known=known,
+        count=len(found.sizes),
+    )
     if found.state == "ended":
         return f"{told} {capitalize_sentence(found.error)}." if found.error else told
-    return f"{told} The exact ones follow, one by one."
+    return _("{told} The exact ones follow, one by one.", told=told)
 
 
 # The sliders.
@@ -146,7 +161,7 @@ def _draw_sliders(page: Page) -> None:
     workspace, goal = page.workspace, page.workspace.goal
     sizes = _list_slider_sizes(page)
     _draw_slider(
-        "Size of groups (k)",
+        _("Size of groups (k)"),
         (0, len(sizes) - 1, 1),
         sizes.index(_get_chosen_size(page)),
         lambda at: f"k = {sizes[int(at)]}",
@@ -154,24 +169,24 @@ def _draw_sliders(page: Page) -> None:
     )
     if workspace.asks_sensitive:
         _draw_slider(
-            "Sensitive values in a group (l)",
+            _("Sensitive values in a group (l)"),
             (1, max(_MOST_L, int(_get_parameter(goal, "distinct-l", "l") or 1)), 1),
             _get_parameter(goal, "distinct-l", "l") or 1,
-            lambda value: "not asked" if value < 2 else f"l = {value:g}",
+            lambda value: _("not asked") if value < 2 else f"l = {value:g}",
             lambda value: _set_model(page, "distinct-l", "l", int(value) if value >= 2 else None),
         )
         _draw_slider(
-            "Distance of their mix (t)",
+            _("Distance of their mix (t)"),
             (0, 1, 0.05),
             1 if (t := _get_parameter(goal, "t", "t")) is None else t,
-            lambda value: "not asked" if value >= 1 else f"t = {value:g}",
+            lambda value: _("not asked") if value >= 1 else f"t = {value:g}",
             lambda value: _set_model(page, "t", "t", round(value, 2) if value < 1 else None),
         )
     _draw_slider(
-        "Rows left out at most",
+        _("Rows left out at most"),
         (0, max(_MOST_LEFT_OUT, round(100 * goal.suppress)), 1),
         100 * goal.suppress,
-        lambda value: f"{value:g} %",
+        lambda value: _("{value:g} %", value=value),
         lambda value: _set_left_out(page, value / 100),
     )
 

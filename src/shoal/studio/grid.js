@@ -3,7 +3,7 @@
 const ROW = 30, TALLEST = 8e6;
 
 export default {
-  props: { source: String, rows: Number, heads: Array, height: Number, bare: Boolean },
+  props: { source: String, rows: Number, heads: Array, height: Number, bare: Boolean, locale: String, words: Object },
   data() {
     return { first: 0, shown: [], tints: [], jump: "" };
   },
@@ -75,30 +75,33 @@ export default {
       return share ? { background: `color-mix(in srgb, var(--tint) ${Math.round(8 + 42 * share)}%, transparent)` } : {};
     },
     number(value) {
-      return value.toLocaleString("en-US");
+      return value.toLocaleString(this.locale);
+    },
+    fill(words, ...values) {
+      return words.replace(/\{(\d)\}/g, (_, place) => values[place]);
     },
   },
   template: `
     <div class="grid-frame">
-      <div class="grid-box" ref="box" tabindex="0" role="region" aria-label="Rows of the table; scroll for more"
+      <div class="grid-box" ref="box" tabindex="0" role="region" :aria-label="words.label"
            :style="{ height: height + (bare ? 52 : 92) + 'px' }" @scroll.passive="scrolled">
         <div :style="{ height: body + 100 + 'px', minWidth: 'max-content' }">
           <table class="grid-table">
             <thead><tr>
-              <th class="grid-number" scope="col">row</th>
+              <th class="grid-number" scope="col">{{ words.row }}</th>
               <th v-for="head in heads" :key="head.name" scope="col" :class="head.role && 'role-' + head.role">
                 <div class="grid-name" :title="head.name">{{ head.name }}</div>
                 <div class="grid-sub">
                   <span class="grid-type">{{ head.type || "…" }}</span>
-                  <span v-if="head.missing" class="grid-missing">{{ number(head.missing) }} missing</span>
-                  <span v-else-if="head.values !== undefined">{{ number(head.values) }} values</span>
+                  <span v-if="head.missing" class="grid-missing">{{ fill(words.manyMissing, number(head.missing)) }}</span>
+                  <span v-else-if="head.values !== undefined">{{ fill(words.values, number(head.values)) }}</span>
                 </div>
                 <svg v-if="head.bars && head.bars.length" class="grid-bars" viewBox="0 0 96 28" role="img"
-                     :aria-label="'from ' + head.ends[0] + ' to ' + head.ends[1]" preserveAspectRatio="none">
+                     :aria-label="fill(words.ends, ...head.ends)" preserveAspectRatio="none">
                   <rect v-for="(value, i) in head.bars" :x="i * (96 / head.bars.length)" :y="28 - bar(head, value)"
-                        :width="96 / head.bars.length - 1" :height="bar(head, value)"><title>{{ number(value) }} rows</title></rect>
+                        :width="96 / head.bars.length - 1" :height="bar(head, value)"><title>{{ fill(words.rows, number(value)) }}</title></rect>
                 </svg>
-                <div v-else-if="!bare" class="grid-bars grid-none">{{ head.bars ? "all different" : "" }}</div>
+                <div v-else-if="!bare" class="grid-bars grid-none">{{ head.bars ? words.different : "" }}</div>
                 <div class="grid-ends" v-if="head.ends && head.ends[0]"><span>{{ head.ends[0] }}</span><span>{{ head.ends[1] }}</span></div>
                 <div class="grid-ends" v-else-if="!bare">&nbsp;</div>
               </th>
@@ -106,17 +109,17 @@ export default {
             <tbody>
               <tr v-for="(row, i) in shown.slice(0, visible)" :key="i">
                 <th class="grid-number" scope="row">{{ number(first + i + 1) }}</th>
-                <td v-for="(cell, j) in row" :key="j" :style="tint(i, j)" :title="cell" :class="{ 'grid-null': cell === null || cell === '' }">{{ cell === null || cell === "" ? "missing" : cell }}</td>
+                <td v-for="(cell, j) in row" :key="j" :style="tint(i, j)" :title="cell" :class="{ 'grid-null': cell === null || cell === '' }">{{ cell === null || cell === "" ? words.missing : cell }}</td>
               </tr>
             </tbody>
           </table>
         </div>
       </div>
       <div class="grid-foot">
-        <span>Rows {{ number(first + 1) }} to {{ number(last) }} of {{ number(rows) }}</span>
+        <span>{{ fill(words.place, number(first + 1), number(last), number(rows)) }}</span>
         <form v-if="rows > visible" @submit.prevent="go">
-          <label>Go to row <input v-model="jump" inputmode="numeric" size="9" aria-label="Go to row" /></label>
-          <button type="submit">Go</button>
+          <label>{{ words.jump }} <input v-model="jump" inputmode="numeric" size="9" :aria-label="words.jump" /></label>
+          <button type="submit">{{ words.go }}</button>
         </form>
       </div>
     </div>`,

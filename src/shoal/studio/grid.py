@@ -11,6 +11,8 @@ from nicegui.element import Element
 from shoal.studio.insight import RecodedRows, Side, lists_released_sets, parse_source
 from shoal.studio.running import Run
 from shoal.studio.state import StudioWorkspace
+from shoal.support.language import current_language
+from shoal.support.language import translate as _
 from shoal.table import Table, to_strings
 from shoal.table.frames import use_safe_name
 
@@ -42,11 +44,30 @@ class Grid(Element, component="grid.js"):
         self._props["heads"] = heads
         self._props["height"] = height
         self._props["bare"] = bare
+        self._props["locale"] = current_language()
+        self._props["words"] = _name_parts()
 
     def show_heads(self, heads: list[dict[str, Any]]) -> None:
         """Change the heads of the columns."""
         self._props["heads"] = heads
         self.update()
+
+
+def _name_parts() -> dict[str, str]:
+    """The words of the component; the places of numbers are filled by it."""
+    return {
+        "label": _("Rows of the table; scroll for more"),
+        "row": _("row"),
+        "missing": _("missing"),
+        "manyMissing": _("{0} missing"),
+        "values": _("{0} values"),
+        "rows": _("{0} rows"),
+        "ends": _("from {0} to {1}"),
+        "different": _("all different"),
+        "place": _("Rows {0} to {1} of {2}"),
+        "jump": _("Go to row"),
+        "go": _("Go"),
+    }
 
 
 def fetch_rows(workspace: StudioWorkspace, which: str, start: int, count: int) -> dict[str, Any]:

@@ -19,11 +19,14 @@ from nicegui.element import Element
 
 from shoal.codespace.building import build_from_table, count_value_rows
 from shoal.errors import ShoalError
+from shoal.report.prose import capitalize_sentence
 from shoal.studio import theme
 from shoal.studio.page import Page
 from shoal.studio.recipe_draft import AT_ONCE, MOST_EDITED, HierarchyDraft, Path, TreeSummary
 from shoal.studio.uploader import draw_uploader
 from shoal.support.filenames import file_names
+from shoal.support.language import current_language, mark, translate_count, translate_message
+from shoal.support.language import translate as _
 from shoal.support.parameters import describe_parameters, name_of
 from shoal.table.hierarchies import BUILDERS, READY, Hierarchy
 from shoal.table.hierarchies.formats import FORMATS
@@ -47,57 +50,60 @@ class BuildMethod:
 
 # The names of BUILDERS, and four that are no builders: auto, hand, ready and file.
 WAYS: dict[str, BuildMethod] = {
-    "auto": BuildMethod("What suits the column", "Shoal looks at the values and chooses."),
+    "auto": BuildMethod(mark("What suits the column"), mark("Shoal looks at the values and chooses.")),
     "hand": BuildMethod(
-        "Groups by hand", "Begin with the bare values, and put them into groups of your own."
+        mark("Groups by hand"), mark("Begin with the bare values, and put them into groups of your own.")
     ),
-    "ready": BuildMethod("Ready-made", "Countries, ages, education and the like; they come with Shoal."),
+    "ready": BuildMethod(
+        mark("Ready-made"), mark("Countries, ages, education and the like; they come with Shoal.")
+    ),
     "file": BuildMethod(
-        "From a file", "A hierarchy that you have: CSV of ARX or anjana, TOML, an outline, domains."
+        mark("From a file"),
+        mark("A hierarchy that you have: CSV of ARX or anjana, TOML, an outline, domains."),
     ),
     "intervals": BuildMethod(
-        "Intervals",
-        "Numbers in ranges of equal width, wider on each level.",
-        {"widths": ("Widths, narrowest first", "5, 10, 20"), "start": ("A range begins at", "0")},
+        mark("Intervals"),
+        mark("Numbers in ranges of equal width, wider on each level."),
+        {"widths": (mark("Widths, narrowest first"), "5, 10, 20"), "start": (mark("A range begins at"), "0")},
     ),
     "boundaries": BuildMethod(
-        "Intervals between limits",
-        "Numbers in ranges between the limits that you name.",
-        {"boundaries": ("Limits", "18, 30, 65"), "factor": ("Ranges that become one above", "2")},
+        mark("Intervals between limits"),
+        mark("Numbers in ranges between the limits that you name."),
+        {"boundaries": (mark("Limits"), "18, 30, 65"), "factor": (mark("Ranges that become one above"), "2")},
     ),
     "quantiles": BuildMethod(
-        "Intervals with as many rows",
-        "Numbers in ranges that hold about equally many rows.",
-        {"parts": ("How many ranges", "8"), "factor": ("Ranges that become one above", "2")},
+        mark("Intervals with as many rows"),
+        mark("Numbers in ranges that hold about equally many rows."),
+        {"parts": (mark("How many ranges"), "8"), "factor": (mark("Ranges that become one above"), "2")},
     ),
     "mask": BuildMethod(
-        "Prefixes",
-        "Codes of which less and less is shown: 10115, 101**, 1****.",
+        mark("Prefixes"),
+        mark("Codes of which less and less is shown: 10115, 101**, 1****."),
         {
-            "keep": ("Characters shown, most first", "3, 1"),
-            "side": ("Hidden first: right or left", "right"),
-            "character": ("Shown instead", "*"),
+            "keep": (mark("Characters shown, most first"), "3, 1"),
+            "side": (mark("Hidden first: right or left"), "right"),
+            "character": (mark("Shown instead"), "*"),
         },
     ),
     "dates": BuildMethod(
-        "Dates",
-        "Days in months, quarters, years and decades.",
-        {"spans": ("Spans, shortest first", "month, quarter, year, decade")},
+        mark("Dates"),
+        mark("Days in months, quarters, years and decades."),
+        {"spans": (mark("Spans, shortest first"), "month, quarter, year, decade")},
     ),
     "order": BuildMethod(
-        "Neighbours together",
-        "Values in their order, neighbours put together again and again.",
-        {"sizes": ("How many become one", "2")},
+        mark("Neighbours together"),
+        mark("Values in their order, neighbours put together again and again."),
+        {"sizes": (mark("How many become one"), "2")},
     ),
     "frequency": BuildMethod(
-        "Rare values together",
-        "Values that few rows have become one group; the others stay.",
-        {"below": ("Rare is below this share", "0.01, 0.05")},
+        mark("Rare values together"),
+        mark("Values that few rows have become one group; the others stay."),
+        {"below": (mark("Rare is below this share"), "0.01, 0.05")},
     ),
     "learned": BuildMethod(
-        "Learned from the table",
-        "Values together that go with the same values of other columns.",
-        {"groups": ("Groups on each level", "8, 4, 2")},
+        mark("Learned from the table"),
+        mark("Values together that go with the same values of other columns."),
+        {"groups": (mark("Groups on each level"), "8, 4, 2")},
     ),
 }
 
@@ -107,7 +113,17 @@ class TreeElement(Element, component="tree.js"):
 
     def __init__(self, draft: HierarchyDraft) -> None:
         super().__init__()
-        self._props["label"] = f"Hierarchy of {draft.column}"
+        self._props["label"] = _("Hierarchy of {column}", column=draft.column)
+        self._props["locale"] = current_language()
+        self._props["words"] = {
+            "empty": _("holds nothing yet"),
+            "row": _("{0} row"),
+            "rows": _("{0} rows"),
+            "value": _("{0} value"),
+            "values": _("{0} values"),
+            "more": _("Show more: {0} left"),
+            "mark": _("Mark {0}"),
+        }
         self.show_draft(draft)
 
     def show_draft(self, draft: HierarchyDraft) -> None:
@@ -122,7 +138,7 @@ def open_dialog(page: Page, column: str) -> None:
     # Not in the part of the page that other tabs and counts draw anew.
     with context.client.content, ui.dialog().props("persistent") as dialog:
         HierarchyDialog(page, column, dialog).draw_dialog()
-    dialog.props["aria-label"] = f"Hierarchy of {column}"
+    dialog.props["aria-label"] = _("Hierarchy of {column}", column=column)
     dialog.on("hide", dialog.delete)
     dialog.open()
 
@@ -147,14 +163,17 @@ class HierarchyDialog:
         with ui.card().classes("workshop"):
             with theme.box("workshop-head"):
                 with theme.box(""):
-                    theme.text(f"Hierarchy of {self.column}", "", "h2")
+                    theme.text(_("Hierarchy of {column}", column=self.column), "", "h2")
                     theme.text(
-                        "When a value has to become coarser, the hierarchy says what it becomes: first its "
-                        "group, then the group above.",
+                        _(
+                            "When a value has to become coarser, the hierarchy says what it "
+                            "becomes: first its "
+                            "group, then the group above."
+                        ),
                         "soft small",
                     )
                 close = theme.button("", self.dialog.close, "flat", icon="close")
-                close.props('aria-label="Close without a change"')
+                close.props["aria-label"] = _("Close without a change")
             with theme.box("workshop-body"):
                 with theme.box("workshop-side"):
                     # Three parts, redrawn separately: an input keeps the cursor.
@@ -188,18 +207,18 @@ class HierarchyDialog:
     # How it is made.
 
     def _draw_sidebar(self) -> None:
-        ways = {key: way.name for key, way in WAYS.items()}
-        label = "How to make one" if self.draft.tree is None else "Make another"
+        ways = {key: _(way.name) for key, way in WAYS.items()}
+        label = _("How to make one") if self.draft.tree is None else _("Make another")
         ui.select(ways, value=self.way or None, label=label, on_change=self._choose_way).props(
             "outlined dense options-dense"
         )
         if not self.way:
             theme.text(
-                "This is the hierarchy that the column has. Change it by hand, or make another.", "small"
+                _("This is the hierarchy that the column has. Change it by hand, or make another."), "small"
             )
             return
         way = WAYS[self.way]
-        theme.text(way.words, "soft small")
+        theme.text(_(way.words), "soft small")
         if self.way == "ready":
             self._draw_ready_made()
         elif self.way == "file":
@@ -222,7 +241,10 @@ class HierarchyDialog:
             await self._build_hierarchy()
 
         ui.input(
-            words, value=said.get(name, ""), placeholder=f"for example {example}", on_change=set_parameter
+            words,
+            value=said.get(name, ""),
+            placeholder=_("for example {example}", example=example),
+            on_change=set_parameter,
         ).props("outlined dense stack-label debounce=400")
 
     def _draw_target(self) -> None:
@@ -232,8 +254,8 @@ class HierarchyDialog:
             self.target = event.value
             await self._build_hierarchy()
 
-        options = {"": "all other columns", **{name: name for name in names}}
-        ui.select(options, value=self.target, label="What they go with", on_change=set_target).props(
+        options = {"": _("all other columns"), **{name: name for name in names}}
+        ui.select(options, value=self.target, label=_("What they go with"), on_change=set_target).props(
             "outlined dense options-dense"
         )
 
@@ -244,7 +266,7 @@ class HierarchyDialog:
             await self._build_hierarchy()
 
         ui.select(
-            {name: f"@{name}" for name in READY}, value=self.ready, label="Which", on_change=set_ready_made
+            {name: f"@{name}" for name in READY}, value=self.ready, label=_("Which"), on_change=set_ready_made
         ).props("outlined dense options-dense")
         theme.text(READY[self.ready].description, "soft small")
 
@@ -252,7 +274,9 @@ class HierarchyDialog:
         async def read_upload(path: File) -> None:
             await self._run_in_thread(partial(self._read_file, path))
 
-        draw_uploader(self.page.workspace, read_upload, "Drop a file with a hierarchy here", _KINDS, _LIMIT)
+        draw_uploader(
+            self.page.workspace, read_upload, _("Drop a file with a hierarchy here"), _KINDS, _LIMIT
+        )
 
     def _read_file(self, path: File) -> Callable[[], None]:
         """Read a file, and remove it; what errors call it is what the user calls it."""
@@ -325,7 +349,7 @@ class HierarchyDialog:
 
     def _draw_main(self) -> None:
         if self.error:
-            theme.note(self.error, "bad")
+            theme.note(translate_message(self.error), "bad")
         draft = self.draft
         if draft.problems:
             self._draw_problems()
@@ -335,11 +359,11 @@ class HierarchyDialog:
             if self.busy:
                 with theme.box("rowed"):
                     ui.spinner(size="24px")
-                    theme.text("Looking at the values", "strong", role="status")
+                    theme.text(_("Looking at the values"), "strong", role="status")
             return
         self.preview = ui.refreshable(self._draw_preview)
         self.preview()
-        theme.text("The tree", "", "h3").style("margin-top: 14px")
+        theme.text(_("The tree"), "", "h3").style("margin-top: 14px")
         self.tools = ui.refreshable(self._draw_tools)
         self.tools()
         with theme.box("tree-frame"):
@@ -356,15 +380,19 @@ class HierarchyDialog:
             ui.icon("warning").props("aria-hidden=true")
             with theme.box("stacked"):
                 many = len(draft.problems)
-                theme.text(f"{many:,} thing{'s' if many > 1 else ''} to put right", "strong")
+                theme.text(
+                    translate_count("{number:,} thing to put right", "{number:,} things to put right", many),
+                    "strong",
+                )
                 for problem in draft.problems[:_MOST_PROBLEMS]:
-                    theme.text(f"{problem.message[:1].upper()}{problem.message[1:]}: {problem.fix}.", "small")
+                    what = capitalize_sentence(translate_message(problem.message))
+                    theme.text(f"{what}: {translate_message(problem.fix)}.", "small")
                 if many > _MOST_PROBLEMS:
-                    theme.text(f"and {many - _MOST_PROBLEMS:,} more", "small soft")
+                    theme.text(_("and {many:,} more", many=many - _MOST_PROBLEMS), "small soft")
                 with theme.box("rowed"):
-                    theme.button("Put all of this right", self._fix_problems, "outline", icon="build")
+                    theme.button(_("Put all of this right"), self._fix_problems, "outline", icon="build")
                     if usable:
-                        theme.text("or use it as it is.", "small")
+                        theme.text(_("or use it as it is."), "small")
 
     def _fix_problems(self) -> None:
         self.draft.apply_fixes()
@@ -374,43 +402,56 @@ class HierarchyDialog:
     def _draw_preview(self) -> None:
         tree = self.draft.tree
         assert tree is not None
-        theme.text("What values become", "", "h3")
-        heads = ["value"]
+        theme.text(_("What values become"), "", "h3")
+        heads = [_("value")]
         for level, names in enumerate(tree.names[1:], start=1):
-            heads.append(f"level {level} · {len(names):,} groups" if level < tree.height else "all")
+            heads.append(
+                _("level {level} · {count:,} groups", level=level, count=len(names))
+                if level < tree.height
+                else _("all")
+            )
         with theme.box("preview"):
             theme.draw_table(heads, self.draft.get_summary().samples)
         if unused := self.draft.get_summary().unused:
-            theme.text(f"{unused:,} values of the hierarchy do not occur in the column.", "soft small")
+            theme.text(
+                _("{unused:,} values of the hierarchy do not occur in the column.", unused=unused),
+                "soft small",
+            )
 
     def _draw_tools(self) -> None:
         """What can be done with the marked nodes, without dragging them."""
         draft = self.draft
         if not draft.is_editable:
-            told = f"More than {MOST_EDITED:,} values: to be looked at, not to be regrouped by hand."
+            told = _(
+                "More than {most_edited:,} values: to be looked at, not to be regrouped by hand.",
+                most_edited=MOST_EDITED,
+            )
             theme.text(told, "soft small")
             return
         theme.text(
-            "Drag values and groups onto a group. Or mark them (space) and use the boxes below.", "soft small"
+            _("Drag values and groups onto a group. Or mark them (space) and use the boxes below."),
+            "soft small",
         )
         marked = len(draft.chosen)
         with theme.box("tree-tools"):
-            theme.text(f"{marked:,} marked", "small strong", role="status")
-            name = ui.input("Name of a new group").props("outlined dense")
+            theme.text(_("{marked:,} marked", marked=marked), "small strong", role="status")
+            name = ui.input(_("Name of a new group")).props("outlined dense")
             theme.button(
-                "Make the group", lambda: self._apply_edit(self._group_marked, name.value), "outline"
+                _("Make the group"), lambda: self._apply_edit(self._group_marked, name.value), "outline"
             )
             groups = {(): draft.tree.root if draft.tree else "*"} | {
                 p: " / ".join(p) for p in draft.get_view().list_groups()
             }
-            into = ui.select(groups, label="Put into", with_input=len(groups) > 12).props(
+            into = ui.select(groups, label=_("Put into"), with_input=len(groups) > 12).props(
                 "outlined dense options-dense"
             )
-            theme.button("Move", lambda: self._apply_edit(self._move_marked, into.value), "outline")
+            theme.button(_("Move"), lambda: self._apply_edit(self._move_marked, into.value), "outline")
             if marked == 1:
                 (path,) = draft.chosen
-                theme.button("Rename", lambda: self._apply_edit(draft.rename_group, path, name.value), "flat")
-                theme.button("Take apart", lambda: self._apply_edit(draft.dissolve_group, path), "flat")
+                theme.button(
+                    _("Rename"), lambda: self._apply_edit(draft.rename_group, path, name.value), "flat"
+                )
+                theme.button(_("Take apart"), lambda: self._apply_edit(draft.dissolve_group, path), "flat")
 
     def _group_marked(self, name: str | None) -> None:
         self.draft.group_nodes(sorted(self.draft.chosen), name or "")
@@ -423,7 +464,7 @@ class HierarchyDialog:
         try:
             what(*arguments)
         except ShoalError as error:
-            ui.notify(str(error), type="negative", multi_line=True)
+            ui.notify(translate_message(str(error)), type="negative", multi_line=True)
             return
         self.preview.refresh()
         self.tools.refresh()
@@ -456,18 +497,18 @@ class HierarchyDialog:
     def _draw_footer(self) -> None:
         tree = self.draft.tree
         with theme.box("rowed"):
-            theme.button("No hierarchy", lambda: self._use_tree(None), "flat", icon="delete").tooltip(
-                "Numbers and dates are then put into ranges, other values into sets"
+            theme.button(_("No hierarchy"), lambda: self._use_tree(None), "flat", icon="delete").tooltip(
+                _("Numbers and dates are then put into ranges, other values into sets")
             )
             for label, (format, suffix) in _WRITTEN.items():
                 save = theme.button(
                     label, partial(self._export_file, format, suffix), "flat", icon="download"
                 )
                 save.set_enabled(tree is not None)
-                save.props(f'aria-label="Save as {label}"')
+                save.props["aria-label"] = _("Save as {format}", format=label)
         with theme.box("rowed"):
-            theme.button("Cancel", self.dialog.close, "flat")
-            use = theme.button("Use this hierarchy", lambda: self._use_tree(self.draft.tree), icon="check")
+            theme.button(_("Cancel"), self.dialog.close, "flat")
+            use = theme.button(_("Use this hierarchy"), lambda: self._use_tree(self.draft.tree), icon="check")
             use.set_enabled(tree is not None and not self.busy)
 
     def _export_file(self, format: str, suffix: str) -> None:
@@ -475,7 +516,7 @@ class HierarchyDialog:
         try:
             text = FORMATS[format].text(self.column, self.draft.tree)
         except ShoalError as error:
-            ui.notify(str(error), type="negative", multi_line=True)
+            ui.notify(translate_message(str(error)), type="negative", multi_line=True)
             return
         # Names of columns can hold what no file name may hold, such as a slash.
         ui.download.content(text, file_names([self.column], f".{suffix}")[self.column])

@@ -30,6 +30,7 @@ from shoal.report.charts import (
     levels_chart,
     sizes_chart,
 )
+from shoal.report.figures import Report
 from shoal.report.prose import list_uncovered_risks, summarize_report
 from shoal.report.statistics import (
     ClassSizes,
@@ -39,6 +40,7 @@ from shoal.report.statistics import (
     measure_levels,
 )
 from shoal.studio.usefulness import measure_every_loss
+from shoal.support.language import LANGUAGES, speaking
 from shoal.table import Table, to_strings
 from shoal.table.frames import use_safe_name
 
@@ -49,8 +51,23 @@ Side = Literal["both", "after", "before"]
 
 def build_explore_figures(release: Release) -> dict[str, Any]:
     """What there is to say and to draw, as texts and plain values."""
-    report, evidence = release.report, release.report.evidence
+    evidence = release.report.evidence
     assert evidence is not None
+    sides = {"after": evidence.sizes_after}
+    if not evidence.released_only:
+        sides["before"] = evidence.sizes_before
+    found: dict[str, Any] = {"sizes": {side: _list_class_sizes(sizes) for side, sizes in sides.items()}}
+    if not evidence.released_only:
+        found["losses"] = measure_every_loss(release)
+    # In every language, so that a page can switch between them while the table is long closed.
+    for language in LANGUAGES:
+        with speaking(language):
+            found[language] = _draw_figures(release.report, evidence)
+    return found
+
+
+def _draw_figures(report: Report, evidence: Evidence) -> dict[str, Any]:
+    """What has words in it."""
     names = find_costliest_columns(report)
     told = {
         "summary": summarize_report(report, evidence),
@@ -62,15 +79,10 @@ def build_explore_figures(release: Release) -> dict[str, Any]:
         return told | _build_release_figures(evidence, names)
     return {
         **told,
-        "sizes": {
-            "before": _list_class_sizes(evidence.sizes_before),
-            "after": _list_class_sizes(evidence.sizes_after),
-        },
         "classes": sizes_chart(evidence.sizes_after),
         "curve": curve_chart(evidence.sizes_before, evidence.sizes_after),
         "known_rows": _build_known_rows(evidence),
         "levels": levels_chart(list(measure_levels(evidence, names))),
-        "losses": measure_every_loss(release),
         "columns": [
             (each.name, distribution_chart(each)) for each in estimate_distributions(evidence, names)
         ],
@@ -93,7 +105,6 @@ def _build_release_figures(evidence: Evidence, names: list[str]) -> dict[str, An
     rows = evidence.sizes_after.rows
     columns = estimate_distributions(evidence, names) if rows else ()
     return {
-        "sizes": {"after": _list_class_sizes(evidence.sizes_after)},
         "classes": sizes_chart(evidence.sizes_after) if rows else "",
         "curve": "",
         "levels": levels_chart(list(measure_levels(evidence, names))) if rows else "",

@@ -15,10 +15,12 @@ from shoal.recipes.project import Project
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.settings import list_form_settings
 from shoal.report.dossier import Statement
+from shoal.report.prose import capitalize_sentence
 from shoal.studio.presets import PRESETS, renew_preset
 from shoal.studio.running import Run, State
 from shoal.studio.state import ColumnChoice, ComponentSettings, GoalSettings, StudioWorkspace
-from shoal.studio.words import describe_asked, name_role
+from shoal.studio.words import describe_asked, describe_setting, name_role
+from shoal.support.language import translate as _
 from shoal.table.hierarchies import Hierarchy
 from shoal.table.hierarchies.toml import from_toml, to_toml
 
@@ -84,7 +86,7 @@ class Journal:
             renew_preset(workspace)  # what follows from a decision belongs to it
         state = DecidedState(dict(workspace.choices), dict(workspace.trees), workspace.goal)
         if self.position < 0:
-            self._append("Shoal", ["proposed what the columns are"], state)
+            self._append("Shoal", [_("proposed what the columns are")], state)
             return
         before = self.decisions[self.position]
         changes = list(list_changed_decisions(before.state, state))
@@ -183,49 +185,62 @@ def list_changed_decisions(before: DecidedState, after: DecidedState) -> Iterato
     for name, new in after.choices.items():
         old = before.choices.get(name)
         if old is None:
-            yield f"{name} is {name_role(new.role)}"
+            yield _("{name} is {role}", name=name, role=name_role(new.role))
         elif old != new:
             yield from _list_choice_changes(name, old, new)
     for name in dict.fromkeys([*before.trees, *after.trees]):
         if name not in after.trees:
-            yield f"{name} has no hierarchy any more"
+            yield _("{name} has no hierarchy any more", name=name)
         elif before.trees.get(name) != after.trees[name]:
-            yield f"the hierarchy of {name} changed" if name in before.trees else f"{name} has a hierarchy"
+            yield (
+                _("the hierarchy of {name} changed", name=name)
+                if name in before.trees
+                else _("{name} has a hierarchy", name=name)
+            )
     yield from _list_goal_changes(before.goal, after.goal)
 
 
 def _list_choice_changes(name: str, old: ColumnChoice, new: ColumnChoice) -> Iterator[str]:
     if old.role != new.role:
-        yield f"{name} is {name_role(new.role)}, and was {name_role(old.role)}"
+        yield _(
+            "{name} is {role}, and was {role2}",
+            name=name,
+            role=name_role(new.role),
+            role2=name_role(old.role),
+        )
     if old.type != new.type:
-        yield f"{name} is taken as {new.type or 'what its values look like'}"
+        yield _("{name} is taken as {type}", name=name, type=new.type or _("what its values look like"))
     if old.order != new.order:
-        yield f"the order of the values of {name} changed"
+        yield _("the order of the values of {name} changed", name=name)
     if old.weight != new.weight:
-        yield f"the detail of {name} counts {new.weight:g} times"
+        yield _("the detail of {name} counts {weight:g} times", name=name, weight=new.weight)
     if old.fold != new.fold:
-        yield f"spellings of one value of {name} count as {'one' if new.fold else 'several'}"
+        yield (
+            _("spellings of one value of {name} count as one", name=name)
+            if new.fold
+            else _("spellings of one value of {name} count as several", name=name)
+        )
     if old.separator != new.separator:
-        yield f"items of {name} are separated by {new.separator!r}"
+        yield _("items of {name} are separated by {separator!r}", name=name, separator=new.separator)
 
 
 def _list_goal_changes(old: GoalSettings, new: GoalSettings) -> Iterator[str]:
     if old.preset != new.preset and new.preset:
-        yield f"the goal is {PRESETS[new.preset].name}"
+        yield _("the goal is {name}", name=_(PRESETS[new.preset].name))
     if old.models != new.models:
-        goal = " and ".join(describe_asked(each.name, each.values) for each in new.models)
-        yield f"asked for: {goal or 'nothing'}"
+        goal = _(" and ").join(describe_asked(each.name, each.values) for each in new.models)
+        yield _("asked for: {goal}", goal=goal or _("nothing"))
     if old.algorithm != new.algorithm:
-        yield f"the algorithm is {new.algorithm.name}"
+        yield _("the algorithm is {name}", name=new.algorithm.name)
     if old.suppress != new.suppress:
-        yield f"{100 * new.suppress:g} % of the rows may be left out"
+        yield _("{suppress:g} % of the rows may be left out", suppress=100 * new.suppress)
     if old.strict != new.strict:
-        yield f"severe findings are {'not ' if new.strict else ''}released"
+        yield _("severe findings are not released") if new.strict else _("severe findings are released")
     for finding in dict.fromkeys([*old.accept, *new.accept]):
         if finding not in new.accept:
-            yield f"{finding} is no longer accepted"
+            yield _("{finding} is no longer accepted", finding=finding)
         elif old.accept.get(finding) != new.accept[finding]:
-            yield f"{finding} is accepted, because {new.accept[finding]}"
+            yield _("{finding} is accepted, because {accept}", finding=finding, accept=new.accept[finding])
     yield from _list_form_changes(old, new)
 
 
@@ -233,8 +248,7 @@ def _list_form_changes(old: GoalSettings, new: GoalSettings) -> Iterator[str]:
     for setting in list_form_settings():
         value = new.form.get(setting.name, setting.default)
         if value != old.form.get(setting.name, setting.default):
-            shown = setting.info.words.get(str(value), "not set" if value is None else str(value))
-            yield f"{setting.info.label}: {shown}"
+            yield capitalize_sentence(describe_setting(setting, value))
 
 
 # As plain values, for the file of a project.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
-from nicegui import app, ui
+from nicegui import Client, app, events, ui
 from nicegui.context import context
 from starlette.responses import RedirectResponse
 
@@ -20,6 +21,15 @@ from shoal.studio.state import STEPS, StudioWorkspace
 from shoal.studio.steps import describe, explore, goal, open_table, release, run
 from shoal.studio.uploader import draw_uploader
 from shoal.studio.words import summarize_goal, summarize_models
+from shoal.support.language import (
+    LANGUAGES,
+    choose_language,
+    current_language,
+    mark,
+    translate_count,
+    use_language,
+)
+from shoal.support.language import translate as _
 
 _SHOW: dict[str, Callable[[Page], None]] = {
     "open": open_table.draw_step,
@@ -30,7 +40,12 @@ _SHOW: dict[str, Callable[[Page], None]] = {
     "release": release.draw_step,
 }
 _LOGO = "studio-logo.svg"
-_THEMES = {None: ("brightness_auto", "system"), False: ("light_mode", "light"), True: ("dark_mode", "dark")}
+_QUASAR: dict[str, Literal["en-US", "de"]] = {"en": "en-US", "de": "de"}
+_THEMES = {
+    None: ("brightness_auto", mark("system")),
+    False: ("light_mode", mark("light")),
+    True: ("dark_mode", mark("dark")),
+}
 
 
 def register_pages(workspace: StudioWorkspace, journal: Journal) -> None:
@@ -46,8 +61,10 @@ def register_pages(workspace: StudioWorkspace, journal: Journal) -> None:
 
 
 def _register_step(workspace: StudioWorkspace, journal: Journal, step: str) -> None:
-    @ui.page(f"/{step}", title=f"{step.title()} - Shoal Studio")
+    @ui.page(f"/{step}")
     def show_page() -> None:
+        _speak_with(workspace, context.client)
+        ui.page_title(f"{_(_NAMES[step])} - Shoal Studio")
         workspace.step = step
         here = Page(workspace, context.client.id, journal)
         theme.apply_style()
@@ -77,6 +94,15 @@ def _register_step(workspace: StudioWorkspace, journal: Journal, step: str) -> N
                 here.on_counted()
 
         ui.timer(0.5, check_for_changes)
+
+
+def _speak_with(workspace: StudioWorkspace, client: Client) -> None:
+    """Speak the language that was chosen or, in the first page, the one that the browser prefers."""
+    if workspace.language is None:
+        workspace.language = choose_language(client.request.headers.get("accept-language", ""))
+    use_language(workspace.language)
+    # What the browser is told, and the words of Quasar's own controls.
+    client.page.language = _QUASAR[workspace.language]
 
 
 # Gives the keyboard focus back to the element that had it before a page was redrawn.
@@ -114,7 +140,7 @@ def _draw_body(page: Page, step: str) -> None:
     if page.workspace.goal.models or step == "goal":
         renew_preset(page.workspace)  # the columns may have changed since it was taken
     with theme.box("studio"):
-        theme.text("Skip to the step", "skip", "a", href="#step")
+        theme.text(_("Skip to the step"), "skip", "a", href="#step")
         rail = ui.refreshable(lambda: _draw_rail(page, step))
         with theme.box("rail", "header"):
             rail()
@@ -129,30 +155,30 @@ def _draw_body(page: Page, step: str) -> None:
 
 
 def _draw_not_yet(page: Page, step: str, why: str) -> None:
-    theme.draw_heading("Not yet", why)
-    theme.button(f"Go to {_NAMES[step]}", lambda: page.open_step(step))
+    theme.draw_heading(_("Not yet"), why)
+    theme.button(_("Go to {step}", step=_(_NAMES[step])), lambda: page.open_step(step))
 
 
 def find_missing_step(workspace: StudioWorkspace, step: str) -> tuple[str, str] | None:
     """The step to take before this one, and why; None if this one can be taken."""
     if step != "open" and workspace.source is None:
-        return "open", "There is no table yet. Open one first."
+        return "open", _("There is no table yet. Open one first.")
     if step in ("goal", "run") and not workspace.of_role("quasi"):
-        return "describe", "No column is marked as recognisable yet. Say first what the columns are."
+        return "describe", _("No column is marked as recognisable yet. Say first what the columns are.")
     if step == "run" and not workspace.goal.models:
-        return "goal", "There is no goal yet. Choose one first."
+        return "goal", _("There is no goal yet. Choose one first.")
     if step in ("explore", "release") and workspace.find_run() is None:
-        return "run", "There is no finished run yet. Start one first."
+        return "run", _("There is no finished run yet. Start one first.")
     return None
 
 
 _NAMES = {
-    "open": "Open",
-    "describe": "Describe",
-    "goal": "Goal",
-    "run": "Run",
-    "explore": "Explore",
-    "release": "Release",
+    "open": mark("Open"),
+    "describe": mark("Describe"),
+    "goal": mark("Goal"),
+    "run": mark("Run"),
+    "explore": mark("Explore"),
+    "release": mark("Release"),
 }
 
 
@@ -161,15 +187,16 @@ def _draw_rail(page: Page, here: str) -> None:
     page.journal.note_changes()
     with theme.box("brand"):
         theme.box("", "img", src=_LOGO, alt="")
-        theme.text("Shoal Studio", "", "span")
-    with theme.box("", "nav", aria_label="Steps"):
+        theme.text(_("Shoal Studio"), "", "span")
+    with theme.box("", "nav", aria_label=_("Steps")):
         for number, step in enumerate(STEPS, 1):
             _draw_step_link(workspace, number, step, here)
     with theme.box("foot"):
-        theme.text("Everything stays on this computer.", "local")
+        theme.text(_("Everything stays on this computer."), "local")
         icon, words = _THEMES[workspace.dark]
         draw_project_buttons(page)
-        theme.button(f"Theme: {words}", lambda: _switch_theme(page), "flat", icon=icon)
+        theme.button(_("Theme: {words}", words=_(words)), lambda: _switch_theme(page), "flat", icon=icon)
+        _draw_language_choice(page)
 
 
 def _draw_step_link(workspace: StudioWorkspace, number: int, step: str, here: str) -> None:
@@ -184,17 +211,17 @@ def _draw_step_link(workspace: StudioWorkspace, number: int, step: str, here: st
     with theme.box(f"step-link {state}", "a", href=step, **current):
         mark = "✓" if state == "done" else "!" if warned else str(number)
         theme.text(mark, "mark", "span", aria_hidden="true")
-        theme.text(_NAMES[step], "name", "span")
-        theme.text(told or _ABOUT[step], "state", "span")
+        theme.text(_(_NAMES[step]), "name", "span")
+        theme.text(told or _(_ABOUT[step]), "state", "span")
 
 
 _ABOUT = {
-    "open": "a table",
-    "describe": "its columns",
-    "goal": "what must hold",
-    "run": "find a release",
-    "explore": "what it costs and gives",
-    "release": "take it with you",
+    "open": mark("a table"),
+    "describe": mark("its columns"),
+    "goal": mark("what must hold"),
+    "run": mark("find a release"),
+    "explore": mark("what it costs and gives"),
+    "release": mark("take it with you"),
 }
 
 
@@ -206,22 +233,39 @@ def _describe_progress(workspace: StudioWorkspace, step: str) -> str:
     if step == "open" and workspace.source is not None:
         return workspace.source.name
     if step == "describe" and workspace.of_role("quasi"):
-        return f"{len(workspace.of_role('quasi'))} recognisable columns"
+        return _("{count} recognisable columns", count=len(workspace.of_role("quasi")))
     if step == "goal" and workspace.goal.models:
         return summarize_goal({chosen.name: chosen.values for chosen in workspace.goal.models})
     if step == "run" and workspace.runs:
         done = [run for run in workspace.runs if run.state == "done"]
-        return f"{len(done)} of {len(workspace.runs)} done"
+        return _("{count} of {count2} done", count=len(done), count2=len(workspace.runs))
     return ""
 
 
 def _describe_shown_run(workspace: StudioWorkspace, run: Run, step: str) -> str:
     """Which run the last two steps are about, and whether something is to be done about it."""
     if step == "explore":
-        since = " · changed since" if workspace.list_changes_since(run) else ""
-        return f"run {run.number}: {summarize_models(run.recipe)}{since}"
+        since = _(" · changed since") if workspace.list_changes_since(run) else ""
+        return _(
+            "run {number}: {recipe}{since}",
+            number=run.number,
+            recipe=summarize_models(run.recipe),
+            since=since,
+        )
     severe = count_open(run)
-    return f"{severe} severe finding{'s' if severe > 1 else ''}" if severe else ""
+    return translate_count("{number} severe finding", "{number} severe findings", severe) if severe else ""
+
+
+def _draw_language_choice(page: Page) -> None:
+    def switch_language(event: events.ValueChangeEventArguments[str]) -> None:
+        page.workspace.language = event.value
+        use_language(event.value)
+        page.workspace.record_change(page.id)  # other tabs draw themselves in it
+        ui.navigate.reload()
+
+    made = ui.select(LANGUAGES, value=current_language(), on_change=switch_language)
+    made.props("borderless dense options-dense").classes("language")
+    made.props["aria-label"] = _("Language")
 
 
 _DARK = {None: "'auto'", False: "false", True: "true"}

@@ -15,17 +15,24 @@ from shoal.studio import theme
 from shoal.studio.keys import KEY
 from shoal.studio.page import Page
 from shoal.studio.uploader import draw_uploader
+from shoal.support.language import mark, translate_message
+from shoal.support.language import translate as _
 
 PEOPLE = ("pseudonym", "knows", "relative", "group")
 """Settings that this part has; the form of all other settings leaves them out."""
 _LARGEST_KEY = 65_536  # bytes
 _DATES = ("date", "datetime", "integer", "float")
-_ITEMS = {"1": "one item", "2": "any two items", "3": "any three items", "all": "all items"}
+_ITEMS = {
+    "1": mark("one item"),
+    "2": mark("any two items"),
+    "3": mark("any three items"),
+    "all": mark("all items"),
+}
 _LIMITS = {
-    "1": "Somebody who knows {two} of a person may find that person.",
-    "2": "Somebody who knows three {things} of a person may find that person.",
-    "3": "Somebody who knows four {things} of a person may find that person.",
-    "all": "Nobody is found by {things}, however many are known. This costs the most detail.",
+    "1": mark("Somebody who knows {two} of a person may find that person."),
+    "2": mark("Somebody who knows three {things} of a person may find that person."),
+    "3": mark("Somebody who knows four {things} of a person may find that person."),
+    "all": mark("Nobody is found by {things}, however many are known. This costs the most detail."),
 }
 
 
@@ -38,7 +45,7 @@ def draw_people(page: Page) -> None:
     """Draw the card."""
     workspace = page.workspace
     person, sets = next(iter(workspace.of_role("person")), None), workspace.of_role("set")
-    with theme.card("People, and what somebody knows of them", id="people"), theme.box("stacked"):
+    with theme.card(_("People, and what somebody knows of them"), id="people"), theme.box("stacked"):
         if person is not None:
             theme.text(_describe_counting(page, person), "small")
             _draw_dates(page)
@@ -54,20 +61,28 @@ def _describe_counting(page: Page, person: str) -> str:
     people, rows = workspace.profiles[person].distinct_values, workspace.source.rows
     if workspace.events:
         further = join_names(list(workspace.events))
-        return (
-            f"{person} says whose row it is in all tables: {people:,} people, with further rows in "
-            f"{further}. A group of 5 is then 5 people, however many rows they have."
+        return _(
+            "{person} says whose row it is in all tables: {people:,} people, with further rows "
+            "in {further}. A group of 5 is then 5 people, however many rows they have.",
+            person=person,
+            people=people,
+            further=further,
         )
-    return (
-        f"{person} says whose row it is: {people:,} people in {rows:,} rows. A group of 5 is then 5 people, "
-        "however many rows they have."
+    return _(
+        "{person} says whose row it is: {people:,} people in {rows:,} rows. A group of 5 is "
+        "then 5 people, however many rows they have.",
+        person=person,
+        people=people,
+        rows=rows,
     )
 
 
 def _describe_setting(name: str) -> tuple[str, dict[str, str]]:
     """What the table of settings calls a setting, and its values."""
     found = next(each for each in list_form_settings() if each.name == name)
-    return found.info.label, dict(found.info.words)
+    return translate_message(found.info.label), {
+        value: translate_message(words) for value, words in found.info.words.items()
+    }
 
 
 def _make_setter(page: Page, name: str) -> Callable[[events.ValueChangeEventArguments[Any]], None]:
@@ -80,7 +95,7 @@ def _make_setter(page: Page, name: str) -> Callable[[events.ValueChangeEventArgu
 
 def _draw_choice(page: Page, name: str, options: dict[str, str], words: str) -> None:
     """A setting that names a column, with what it does."""
-    label, _ = _describe_setting(name)
+    label = _describe_setting(name)[0]
     value = page.workspace.goal.form.get(name) or ""
     with theme.box("choice"):
         made = ui.select(
@@ -102,8 +117,8 @@ def _draw_dates(page: Page) -> None:
     _draw_choice(
         page,
         "relative",
-        {"": "none", **{name: name for name in fitting}},
-        "Dates become days since the first row of the person, which is day 0. No date is released.",
+        {"": _("none"), **{name: name for name in fitting}},
+        _("Dates become days since the first row of the person, which is day 0. No date is released."),
     )
 
 
@@ -112,9 +127,12 @@ def _draw_group(page: Page) -> None:
     _draw_choice(
         page,
         "group",
-        {"": "none", **{name: name for name in left_out}},
-        "A group then has people of as many households as it needs people, so that no family is alone in it. "
-        "Only columns that are left out can be chosen.",
+        {"": _("none"), **{name: name for name in left_out}},
+        _(
+            "A group then has people of as many households as it needs people, so that no family is "
+            "alone in it. "
+            "Only columns that are left out can be chosen."
+        ),
     )
 
 
@@ -122,37 +140,49 @@ def _draw_group(page: Page) -> None:
 
 
 def _draw_pseudonym(page: Page, sets: bool) -> None:
-    label, _ = _describe_setting("pseudonym")
+    label = _describe_setting("pseudonym")[0]
     linked = page.workspace.is_linked
     made = ui.switch(label, value=linked, on_change=_make_setter(page, "pseudonym"))
     if sets:
         made.disable()
-        theme.text("This cannot be combined with columns of several values in a cell.", "soft small")
+        theme.text(_("This cannot be combined with columns of several values in a cell."), "soft small")
         return
     events = bool(page.workspace.events)
     if not linked:
-        apart = " Each table is then by itself, and cannot be joined with the others." if events else ""
+        apart = _(" Each table is then by itself, and cannot be joined with the others.") if events else ""
         theme.text(
-            "Without it, nobody can see which rows are of one person. That is safest, and costs least."
+            _("Without it, nobody can see which rows are of one person. That is safest, and costs least.")
             + apart,
             "soft small",
         )
         return
     if events:
         theme.text(
-            "A person has the same pseudonym in all tables. Rows that are known are those of the further "
-            "tables; the recognisable columns of the table of people are always taken as known.",
+            _(
+                "A person has the same pseudonym in all tables. Rows that are known are those of the further "
+                "tables; the recognisable columns of the table of people are always taken as known."
+            ),
             "soft small",
         )
-    _draw_known(page, _describe_setting("knows")[1], "two rows", "rows")
+    _draw_known(page, _describe_setting("knows")[1], _("two rows"), _("rows"))
     _draw_key(page)
 
 
 def _draw_known_items(page: Page, sets: tuple[str, ...]) -> None:
     theme.text(
-        f"{' and '.join(sets)}: items that few people have become a group of items, or are left out.", "small"
+        _(
+            "{sets}: items that few people have become a group of items, or are left out.",
+            sets=_(" and ").join(sets),
+        ),
+        "small",
     )
-    _draw_known(page, _ITEMS, "two items", "items", "Items of a person that somebody may know")
+    _draw_known(
+        page,
+        {knows: _(words) for knows, words in _ITEMS.items()},
+        _("two items"),
+        _("items"),
+        _("Items of a person that somebody may know"),
+    )
 
 
 def _draw_known(page: Page, words: dict[str, str], two: str, things: str, label: str = "") -> None:
@@ -166,8 +196,8 @@ def _draw_known(page: Page, words: dict[str, str], two: str, things: str, label:
             on_change=_make_setter(page, "knows"),
         )
         made.props("outlined dense options-dense stack-label")
-        told = _LIMITS.get(knows, "").format(two=two, things=things)
-        rest = "" if knows == "all" else " Nothing can be asked of sensitive values, unless all are known."
+        told = _(_LIMITS[knows], two=two, things=things) if knows in _LIMITS else ""
+        rest = "" if knows == "all" else _(" Nothing can be asked of sensitive values, unless all are known.")
         theme.text(told + rest, "soft small")
 
 
@@ -177,25 +207,27 @@ def _draw_known(page: Page, words: dict[str, str], two: str, things: str, label:
 def _draw_key(page: Page) -> None:
     keys = page.workspace.keys
     with theme.box("dial-card", data_part="key"):
-        theme.text("The secret key", "", "h3")
+        theme.text(_("The secret key"), "", "h3")
         theme.text(
-            "Pseudonyms are made from the ids with a secret key. Whoever has the key can find out which "
-            "pseudonym is whose. It is in none of the files that you give away: not in the release, the "
-            "report or the recipe.",
+            _(
+                "Pseudonyms are made from the ids with a secret key. Whoever has the key can find out which "
+                "pseudonym is whose. It is in none of the files that you give away: not in the release, the "
+                "report or the recipe."
+            ),
             "small",
         )
         theme.text(_describe_key(page), "small strong")
         with theme.box("rowed"):
-            draw_key_link("key/0", "Download the key")
+            draw_key_link("key/0", _("Download the key"))
             if keys.is_given:
-                theme.button("Make a new key instead", lambda: _forget_key(page), "flat")
+                theme.button(_("Make a new key instead"), lambda: _forget_key(page), "flat")
         _draw_key_upload(page)
 
 
 def _describe_key(page: Page) -> str:
     if page.workspace.keys.is_given:
-        return "You brought a key. People have the same pseudonyms as in all releases made with it."
-    return (
+        return _("You brought a key. People have the same pseudonyms as in all releases made with it.")
+    return _(
         "The studio makes a new key for this table, and deletes it when it ends. Download it only if "
         "people must have the same pseudonyms in a later release, and keep it where nobody else can read it."
     )
@@ -212,12 +244,12 @@ def _draw_key_upload(page: Page) -> None:
         try:
             workspace.keys.take_key(path)
         except ShoalError as error:
-            ui.notify(str(error), type="negative", multi_line=True)
+            ui.notify(translate_message(str(error)), type="negative", multi_line=True)
         finally:
             workspace.uploads.remove_file(path)
         page.mark_changed()
 
-    made = draw_uploader(page.workspace, take_key, "Or use a key that you have", most=_LARGEST_KEY)
+    made = draw_uploader(page.workspace, take_key, _("Or use a key that you have"), most=_LARGEST_KEY)
     made.props("bordered")
 
 

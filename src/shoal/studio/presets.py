@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from shoal.studio.state import ComponentSettings, StudioWorkspace
+from shoal.support.language import mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,35 +36,35 @@ PRESETS: dict[str, GoalPreset] = {
     for each in (
         GoalPreset(
             "basic",
-            "Basic",
-            "Nobody stands alone: everyone looks like at least 2 others.",
+            mark("Basic"),
+            mark("Nobody stands alone: everyone looks like at least 2 others."),
             3,
-            why="For colleagues who are bound by contract, in a protected place.",
+            why=mark("For colleagues who are bound by contract, in a protected place."),
         ),
         GoalPreset(
             "careful",
-            "Careful",
-            "Everyone hides among at least 5, and no group gives away one sensitive value for all.",
+            mark("Careful"),
+            mark("Everyone hides among at least 5, and no group gives away one sensitive value for all."),
             5,
             2,
-            why="The usual smallest group of statistical offices and health registries.",
+            why=mark("The usual smallest group of statistical offices and health registries."),
         ),
         GoalPreset(
             "strict",
-            "Strict",
-            "Everyone hides among at least 11, with 3 distinct sensitive values in every group.",
+            mark("Strict"),
+            mark("Everyone hides among at least 11, with 3 distinct sensitive values in every group."),
             11,
             3,
-            why="What medicines agencies ask of clinical data: a risk of 0.09 at most.",
+            why=mark("What medicines agencies ask of clinical data: a risk of 0.09 at most."),
         ),
         GoalPreset(
             "public",
-            "Public",
-            "Everyone hides among at least 20, and every group looks much like the whole table.",
+            mark("Public"),
+            mark("Everyone hides among at least 20, and every group looks much like the whole table."),
             20,
             3,
             0.5,
-            why="For the open web, where nobody knows who will try: a risk of 0.05 at most.",
+            why=mark("For the open web, where nobody knows who will try: a risk of 0.05 at most."),
         ),
     )
 }

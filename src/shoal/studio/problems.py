@@ -10,6 +10,8 @@ from shoal.recipes.event_tables import select_columns, select_table
 from shoal.recipes.recipe import Recipe
 from shoal.report.prose import capitalize_sentence
 from shoal.studio.state import CurrentMeasures, StudioWorkspace
+from shoal.support.language import translate as _
+from shoal.support.language import translate_message
 from shoal.table import Column, Table, parse_values
 
 
@@ -24,7 +26,7 @@ def find_type_problem(table: Table, column: Column) -> str:
             distinct.filter(~distinct.is_in(list(lost))) if lost else distinct, type, column.name, order
         )
     except ShoalError as error:
-        return f"{capitalize_sentence(str(error))}. Choose another type."
+        return _("{error}. Choose another type.", error=capitalize_sentence(translate_message(str(error))))
     return ""
 
 
@@ -40,7 +42,7 @@ def find_goal_problem(workspace: StudioWorkspace) -> str:
             own = select_table(recipe, "") if recipe.events else recipe
             check_reach(for_columns(own.models, own.sensitive), now.whole)
     except ShoalError as error:
-        return f"{capitalize_sentence(str(error))}."
+        return f"{capitalize_sentence(translate_message(str(error)))}."
     return ""
 
 
@@ -51,7 +53,7 @@ def _check_combination(workspace: StudioWorkspace, recipe: Recipe) -> None:
         check_tables(recipe)
         for name in ("", *recipe.events):
             if not select_columns(recipe.events, name, recipe.quasi):
-                told = f"the table {recipe.events.get(name, recipe.input)}"
+                told = _("the table {name}", name=recipe.events.get(name, recipe.input))
                 raise RecipeError(f"{told} has no recognisable column: mark one in Describe, or leave it out")
             select_table(recipe, name)  # for its error: something must be asked of each
         return

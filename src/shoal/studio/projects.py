@@ -16,10 +16,12 @@ from shoal.recipes.recipe import Recipe
 from shoal.studio import theme
 from shoal.studio.journal import Journal
 from shoal.studio.page import Page
+from shoal.support.language import mark, translate_message
+from shoal.support.language import translate as _
 
 _MOST_LOGGED = 100  # decisions that the dialog lists, the latest ones
 _MOST_RECENT = 5
-_NO_ROWS = (
+_NO_ROWS = mark(
     "A project has the recipe, the hierarchies, every decision and the figures of the runs, and no rows of "
     "the table. Hierarchies and figures can name values of it: keep it as you keep the table."
 )
@@ -31,15 +33,17 @@ def draw_project_buttons(page: Page) -> None:
         return
     with theme.box("project-buttons"):
         for label, icon, steps, ready in (
-            ("Undo", "undo", -1, page.journal.can_undo),
-            ("Redo", "redo", 1, page.journal.can_redo),
+            (_("Undo"), "undo", -1, page.journal.can_undo),
+            (_("Redo"), "redo", 1, page.journal.can_redo),
         ):
             made = theme.button("", _make_mover(page, steps), "flat", icon=icon)
             made.props["aria-label"] = made.props["data-key"] = label
             made.set_enabled(ready)
             told = _name_next(page.journal, steps) if ready else ""
-            made.tooltip(f"{label}: {told}" if told else f"Nothing to {label.lower()}")
-        theme.button("Project", lambda: _open_dialog(page), "flat", icon="inventory_2")
+            made.tooltip(
+                f"{label}: {told}" if told else _("Nothing to undo") if steps < 0 else _("Nothing to redo")
+            )
+        theme.button(_("Project"), lambda: _open_dialog(page), "flat", icon="inventory_2")
 
 
 def _name_next(journal: Journal, steps: int) -> str:
@@ -62,11 +66,13 @@ def _open_dialog(page: Page) -> None:
     journal.name = journal.name or (Path(source.name).stem if source is not None else "project")
     # Outside the part that redraws: a change in another tab must not close the dialog.
     with context.client.content, ui.dialog() as dialog, theme.box("q-card project"):
-        theme.text("Project", "", "h2")
-        theme.text(_NO_ROWS, "soft small")
+        theme.text(_("Project"), "", "h2")
+        theme.text(_(_NO_ROWS), "soft small")
         with theme.box("rowed"):
-            name = ui.input("Name of the project", value=journal.name).props("outlined dense maxlength=60")
-            who = ui.input("Your name, for the log", value=journal.who).props("outlined dense maxlength=80")
+            name = ui.input(_("Name of the project"), value=journal.name).props("outlined dense maxlength=60")
+            who = ui.input(_("Your name, for the log"), value=journal.who).props(
+                "outlined dense maxlength=80"
+            )
 
         def take_names() -> None:
             journal.name, journal.who = (name.value or "").strip(), (who.value or "").strip()
@@ -75,27 +81,27 @@ def _open_dialog(page: Page) -> None:
         who.on_value_change(take_names)
         _draw_log(journal)
         with theme.box("rowed spread"):
-            theme.button("Close", dialog.close, "flat")
+            theme.button(_("Close"), dialog.close, "flat")
             with theme.box("rowed"):
-                theme.button("Download", lambda: _download(journal), "outline", icon="download")
-                theme.button("Save", lambda: _save(journal), icon="save")
-    dialog.props["aria-label"] = "Project"
+                theme.button(_("Download"), lambda: _download(journal), "outline", icon="download")
+                theme.button(_("Save"), lambda: _save(journal), icon="save")
+    dialog.props["aria-label"] = _("Project")
     dialog.on("hide", dialog.delete)  # or closed dialogs would stay in the page
     dialog.open()
 
 
 def _draw_log(journal: Journal) -> None:
-    theme.text("Who decided what", "small strong")
+    theme.text(_("Who decided what"), "small strong")
     rows = [
         (
             datetime.fromisoformat(each.when).strftime("%Y-%m-%d %H:%M"),
-            each.who or "nobody named",
-            "; ".join(each.what) + (" (undone)" if place > journal.position else ""),
+            each.who or _("nobody named"),
+            "; ".join(each.what) + (_(" (undone)") if place > journal.position else ""),
         )
         for place, each in enumerate(journal.decisions)
     ]
     with theme.box("log"):
-        theme.draw_table(("when", "who", "what"), rows[-_MOST_LOGGED:][::-1], "decisions")
+        theme.draw_table((_("when"), _("who"), _("what")), rows[-_MOST_LOGGED:][::-1], "decisions")
 
 
 def _save(journal: Journal) -> None:
@@ -103,9 +109,9 @@ def _save(journal: Journal) -> None:
     try:
         journal.build_project().save(path)
     except ShoalError as error:
-        ui.notify(str(error), type="negative", multi_line=True)
+        ui.notify(translate_message(str(error)), type="negative", multi_line=True)
         return
-    ui.notify(f"Saved as {path}", type="positive", multi_line=True)
+    ui.notify(_("Saved as {path}", path=path), type="positive", multi_line=True)
 
 
 def _download(journal: Journal) -> None:
@@ -134,7 +140,11 @@ def draw_recent_projects(page: Page, open_project: Callable[[Path], Awaitable[No
     found = [path for path, _ in zip(list_projects(), range(_MOST_RECENT), strict=False)]
     if not found:
         return
-    with theme.card("Recent projects", f"They are in {find_projects_folder()}.", data_recent="projects"):
+    with theme.card(
+        _("Recent projects"),
+        _("They are in {find_projects_folder}.", find_projects_folder=find_projects_folder()),
+        data_recent="projects",
+    ):
         for path in found:
             _draw_recent(page, path, open_project)
 
@@ -148,9 +158,9 @@ def _draw_recent(page: Page, path: Path, open_project: Callable[[Path], Awaitabl
         with theme.box(""):
             theme.text(path.stem, "strong")
             saved = datetime.fromtimestamp(path.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
-            theme.text(f"saved {saved}", "soft small")
+            theme.text(_("saved {saved}", saved=saved), "soft small")
         with theme.box("rowed"):
-            made = theme.button("Open", lambda: open_project(path), "outline", icon="folder_open")
-            made.props["aria-label"] = f"Open the project {path.stem}"
-            gone = theme.button("", remove, "flat", icon="delete").tooltip("Remove this project")
-            gone.props["aria-label"] = gone.props["data-key"] = f"Remove the project {path.stem}"
+            made = theme.button(_("Open"), lambda: open_project(path), "outline", icon="folder_open")
+            made.props["aria-label"] = _("Open the project {stem}", stem=path.stem)
+            gone = theme.button("", remove, "flat", icon="delete").tooltip(_("Remove this project"))
+            gone.props["aria-label"] = gone.props["data-key"] = _("Remove the project {stem}", stem=path.stem)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import InputError, quote
-from shoal.report.prose import format_count
+from shoal.support.language import translate as _
+from shoal.support.language import translate_count
 from shoal.table.hierarchies import Hierarchy, uncovered
 from shoal.table.hierarchies.assembly import Listing, assemble_hierarchy
 from shoal.table.hierarchies.checking import HierarchyProblem, check_hierarchy
@@ -398,11 +399,13 @@ class HierarchyDraft:
         if not missing or self.tree is None:
             return ""
         rows = sum(self.counts[value] for value in missing)
-        return (
-            f"{format_count(len(missing), 'value', 'values')} of the column, in "
-            f"{format_count(rows, 'row', 'rows')}, "
-            f"not in the hierarchy: {quote(missing)}. Such a value can only stay as it is or become "
-            f"'{self.tree.root}'."
+        return _(
+            "{count} of the column, in {rows}, not in the hierarchy: {missing}. Such a value can "
+            "only stay as it is or become '{root}'.",
+            count=translate_count("{number:,} value", "{number:,} values", len(missing)),
+            rows=translate_count("{number:,} row", "{number:,} rows", rows),
+            missing=quote(missing),
+            root=self.tree.root,
         )
 
 

@@ -26,6 +26,8 @@ from shoal.studio.process import ChildProcess
 from shoal.studio.usefulness import CODES
 from shoal.studio.worker import ERRORS, RECIPE, RELEASE, REPORT, RESULT, TREES
 from shoal.support.files import whole_file
+from shoal.support.language import current_language
+from shoal.support.language import translate as _
 from shoal.table import Table, read_table
 from shoal.verification.findings import Finding, accept_findings
 from shoal.verification.verifier import Verification, may_release_nothing
@@ -107,7 +109,21 @@ class Run:
     @property
     def title(self) -> str:
         """Its number, with its name if it has one."""
-        return f"Run {self.number}: {self.name}" if self.name else f"Run {self.number}"
+        return self._add_name(_("Run {number}", number=self.number))
+
+    @property
+    def title_within(self) -> str:
+        """The same within a sentence."""
+        return self._add_name(_("run {number}", number=self.number))
+
+    def _add_name(self, title: str) -> str:
+        return f"{title}: {self.name}" if self.name else title
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """What Explore says and draws, in the language of the reader."""
+        drawn: dict[str, Any] = self.figures["explore"][current_language()]
+        return drawn
 
     @property
     def is_checked(self) -> bool:
@@ -250,15 +266,16 @@ class Run:
     def _explain_crash(self, code: int) -> str:
         """What to say of a process that ended without a word."""
         if code == -signal.SIGKILL:  # as the system does when memory runs out
-            return (
+            return _(
                 "The run was ended from outside, most likely because memory ran out. Close other programs "
                 "and run again, or keep the rows on disk on the command line: shoal anonymize --memory 2GB."
             )
         last = (self.folder / ERRORS).read_text("utf-8", errors="replace").strip().splitlines()[-1:]
-        why = f" ({last[0]})" if last else f" (exit code {code})"
-        return (
-            f"This is a bug in Shoal{why}. The table and all settings are still here: choose another "
-            "algorithm or goal and run again, and please report it with the recipe."
+        why = f" ({last[0]})" if last else _(" (exit code {code})", code=code)
+        return _(
+            "This is a bug in Shoal{why}. The table and all settings are still here: choose "
+            "another algorithm or goal and run again, and please report it with the recipe.",
+            why=why,
         )
 
 

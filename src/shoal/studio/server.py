@@ -29,6 +29,7 @@ from shoal.studio.journal import Journal
 from shoal.studio.keys import KEY
 from shoal.studio.state import StudioWorkspace
 from shoal.studio.teaching import build_lesson
+from shoal.support.language import check_language
 from shoal.support.parameters import byte_count
 from shoal.table.formats import FORMATS
 
@@ -43,9 +44,11 @@ def serve_studio(
     at_exit: Callable[[Callable[[], object]], object],
     uploads: str,
     hand_over: Callable[[Path], object] | None = None,
+    language: str | None = None,
 ) -> None:
     """Run the studio until the process ends; ``at_exit`` is told what to do then.
 
+    Without ``language`` it speaks the one that the browser prefers.
     With ``hand_over`` the last step offers to return a release: it is called with the folder of its run.
     """
     # The page lists them all: a plugin whose name is taken is better told here than there.
@@ -53,6 +56,7 @@ def serve_studio(
         table.find_plugins()
     workspace = StudioWorkspace(byte_count("uploads", uploads))
     workspace.hand_over = hand_over
+    workspace.language = None if language is None else check_language(language)
     # Uploads that are still under way are written to temporary files, which are to go with the rest.
     tempfile.tempdir = str(workspace.folder)
 

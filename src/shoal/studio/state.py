@@ -41,6 +41,7 @@ from shoal.studio.running import TAKEN, Run
 from shoal.studio.uploads import LIMIT, Uploads
 from shoal.studio.words import list_changes
 from shoal.studio.worker import RELEASE
+from shoal.support.language import current_language
 from shoal.support.parameters import build_entry, byte_count, describe_parameters, name_of
 from shoal.table import Column, ColumnType, ReadOptions, Table, read_table
 from shoal.table.formats import detect_format
@@ -163,6 +164,8 @@ class StudioWorkspace:
 
     hand_over: Callable[[Path], object] | None = None
     """What takes the folder of a run whose release a program waits for; None if none does."""
+    language: str | None = None
+    """What pages are written in; None until the first browser said what it prefers."""
     tradeoff: Tradeoff | None = None
     """The curve of what the goal costs that was drawn last."""
     curves = 0
@@ -558,6 +561,7 @@ class StudioWorkspace:
             suppress=goal.suppress,
             fold=self.list_folded(),
             strict=goal.strict,
+            language=current_language(),
             accept=dict(goal.accept),
             **self._list_form_values(goal),
         )

@@ -8,6 +8,7 @@ from shoal.errors import ShoalError
 from shoal.studio import theme
 from shoal.studio.page import Page
 from shoal.studio.state import StudioWorkspace
+from shoal.support.language import translate as _
 from shoal.teach import LESSONS
 from shoal.teach.player.page import build_page
 
@@ -20,8 +21,8 @@ def draw_lessons(page: Page) -> None:
     source = page.workspace.source
     if source is None or source.rows > MOST_ROWS or page.workspace.events:  # lessons are about one table
         return
-    words = "This table is small enough to see how a search works on it, step by step."
-    with theme.card("Watch it at work", words, data_part="lessons"), theme.box("rowed"):
+    words = _("This table is small enough to see how a search works on it, step by step.")
+    with theme.card(_("Watch it at work"), words, data_part="lessons"), theme.box("rowed"):
         for name, entry in LESSONS.items():
             # Relative: the key stands before it.
             link = f"teach/{name}"

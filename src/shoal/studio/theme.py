@@ -17,6 +17,7 @@ from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 
 from shoal.report.page import read_style_sheet as report_style
+from shoal.support.language import translate as _
 
 Kind = Literal["", "good", "warn", "bad"]
 
@@ -106,7 +107,11 @@ def draw_tiles(pairs: Sequence[tuple[str, str]]) -> None:
 def draw_table(heads: Sequence[str], rows: Sequence[Sequence[str]], classes: str = "") -> None:
     """A small table of texts."""
     # With the keyboard a table that is too wide can only be scrolled if it can have the focus.
-    scroll = {"tabindex": "0", "role": "region", "aria_label": f"Table: {', '.join(filter(None, heads))}"}
+    scroll = {
+        "tabindex": "0",
+        "role": "region",
+        "aria_label": _("Table: {value}", value=", ".join(filter(None, heads))),
+    }
     with box("scroll", **scroll), box(f"plain-table {classes}", "table"):
         with box("", "thead"), box("", "tr"):
             for head in heads:
@@ -135,13 +140,13 @@ def draw_code(content: str, name: str) -> None:
     with box("stacked"):
         with box("rowed spread"):
             text(name, "strong small")
-            button("Copy", lambda: _copy_to_clipboard(content), "flat", icon="content_copy")
+            button(_("Copy"), lambda: _copy_to_clipboard(content), "flat", icon="content_copy")
         text(content, "code", tabindex="0")
 
 
 def _copy_to_clipboard(content: str) -> None:
     ui.clipboard.write(content)
-    ui.notify("Copied", type="positive", timeout=1500)
+    ui.notify(_("Copied"), type="positive", timeout=1500)
 
 
 def button(
@@ -161,7 +166,7 @@ def draw_step_buttons(back: Way | None, label: str, way: Way, ready: bool) -> ui
     """The way on, at the foot of a step, and the way back: the names of steps, or what to do."""
     with box("forward"):
         if back is not None:
-            _make_link_button("Back", back, "flat", icon="arrow_back")
+            _make_link_button(_("Back"), back, "flat", icon="arrow_back")
         else:
             ui.element("span")  # keeps the other button on the right
         made = _make_link_button(label, way).props("icon-right=arrow_forward")
@@ -181,10 +186,14 @@ def _make_link_button(label: str, way: Way, look: Look = "primary", icon: str | 
 def format_percent(share: float) -> str:
     """A share for people: no more digits than tell something, and neither none nor all unless it is."""
     if share in (0, 1):
-        return f"{100 * share:.0f} %"
+        return _("{share:.0f} %", share=100 * share)
     # Rounded, a small risk would read as none and a large one as certain.
     if share < 0.001:
-        return "less than 0.1 %"
+        return _("less than 0.1 %")
     if share > 0.999:
-        return "over 99.9 %"
-    return f"{100 * share:.1f} %" if share < 0.1 or share > 0.9 else f"{100 * share:.0f} %"
+        return _("over 99.9 %")
+    return (
+        _("{share:.1f} %", share=100 * share)
+        if share < 0.1 or share > 0.9
+        else _("{share:.0f} %", share=100 * share)
+    )

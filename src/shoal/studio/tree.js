@@ -3,7 +3,7 @@
 const KIND = "application/x-shoal-nodes";
 
 export default {
-  props: { lines: Array, editable: Boolean, label: String },
+  props: { lines: Array, editable: Boolean, label: String, locale: String, words: Object },
   emits: ["toggle", "more", "mark", "drop"],
   data() {
     return { at: 0, over: null };
@@ -15,12 +15,15 @@ export default {
   },
   methods: {
     number(value) {
-      return value.toLocaleString("en-US");
+      return value.toLocaleString(this.locale);
     },
-    words(line) {
-      if (line.empty) return "holds nothing yet";
-      const rows = `${this.number(line.rows)} ${line.rows === 1 ? "row" : "rows"}`;
-      return line.open === null ? rows : `${this.number(line.values)} ${line.values === 1 ? "value" : "values"}, ${rows}`;
+    count(one, many, value) {
+      return (value === 1 ? one : many).replace("{0}", this.number(value));
+    },
+    describe(line) {
+      if (line.empty) return this.words.empty;
+      const rows = this.count(this.words.row, this.words.rows, line.rows);
+      return line.open === null ? rows : `${this.count(this.words.value, this.words.values, line.values)}, ${rows}`;
     },
     id(line) {
       return JSON.stringify([line.path, !!line.more]);
@@ -86,13 +89,13 @@ export default {
           :draggable="markable(line)" @dragstart="dragged($event, line)" @dragover="dragover($event, line)"
           @dragleave="over = null" @drop="dropped($event, line)"
           @keydown.self="key($event, line, i)" @focus="at = i" @click="press(line)">
-        <template v-if="line.more"><span class="tree-more">Show more: {{ number(line.more) }} left</span></template>
+        <template v-if="line.more"><span class="tree-more">{{ words.more.replace("{0}", number(line.more)) }}</span></template>
         <template v-else>
           <span class="tree-arrow" aria-hidden="true">{{ line.open === null ? "" : line.open ? "▾" : "▸" }}</span>
           <input v-if="markable(line)" type="checkbox" :checked="line.chosen" tabindex="-1"
-                 :aria-label="'Mark ' + line.name" @click.stop="$emit('mark', line.path)" />
+                 :aria-label="words.mark.replace('{0}', line.name)" @click.stop="$emit('mark', line.path)" />
           <span class="tree-name">{{ line.name }}</span>
-          <span class="tree-rows">{{ words(line) }}</span>
+          <span class="tree-rows">{{ describe(line) }}</span>
         </template>
       </li>
     </ul>`,

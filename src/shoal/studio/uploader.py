@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from html import escape
 from pathlib import Path
 
 from nicegui import context, events, ui
@@ -10,6 +11,8 @@ from nicegui import context, events, ui
 from shoal.errors import ShoalError
 from shoal.studio.state import StudioWorkspace, safe_name
 from shoal.studio.uploads import format_size
+from shoal.support.language import translate as _
+from shoal.support.language import translate_message
 
 # Quasar's own head would put the input into the button and leave it without a name. Here it has a
 # label, and the button asks for it.
@@ -19,18 +22,18 @@ _HEAD = """
   <div class="strong drop-words">{words}</div>
   <label class="hidden-label">{words}<q-uploader-add-trigger /></label>
   <q-btn unelevated no-caps class="button outline" icon="folder_open" @click="props.pickFiles"
-    aria-label="Choose a file: {words}">Choose a file</q-btn>
+    aria-label="{choose}: {words}">{choose}</q-btn>
 </div>
 """
 _UNDER_WAY = """
-<q-linear-progress v-if="props.isUploading" :value="props.uploadProgress" aria-label="Uploading" />
+<q-linear-progress v-if="props.isUploading" :value="props.uploadProgress" aria-label="{words}" />
 """
 
 
 def draw_uploader(
     workspace: StudioWorkspace,
     use: Callable[[Path], Awaitable[None]],
-    label: str = "Drop a file here",
+    label: str = "",
     kinds: str = "",
     most: int | None = None,
     name: Callable[[str], str] = safe_name,
@@ -60,7 +63,7 @@ def draw_uploader(
         try:
             path = await uploads.save_file(event.file, name(event.file.name))
         except ShoalError as error:
-            _notify_error(str(error))
+            _notify_error(translate_message(str(error)))
             return
         # What is done with the file may draw this place anew, and it must not depend on that.
         with client.content:
@@ -81,20 +84,23 @@ def draw_uploader(
     # The guard refuses what there is no room for, if the page did not know that yet.
     made.on("failed", report_failure, args=[])
     looks, size = ("", "40px") if large else ("small-drop", "24px")
-    made.add_slot("header", _HEAD.format(looks=looks, size=size, words=label))
-    made.add_slot("list", _UNDER_WAY)
+    words = escape(label or _("Drop a file here"))
+    choose = escape(_("Choose a file"))
+    made.add_slot("header", _HEAD.format(looks=looks, size=size, words=words, choose=choose))
+    made.add_slot("list", _UNDER_WAY.format(words=escape(_("Uploading"))))
     return made.props(f"flat accept={kinds}" if kinds else "flat").classes("drop")
 
 
 def _notify_error(words: str) -> None:
-    ui.notify(words, type="negative", multi_line=True, timeout=0, close_button="Close")
+    ui.notify(words, type="negative", multi_line=True, timeout=0, close_button=_("Close"))
 
 
 def _explain_rejection(free: int, most: int | None) -> str:
     if most is not None and free == most:
-        return f"This file is larger than {format_size(most)}, or of another kind."
-    return (
-        f"This file is larger than the {format_size(free)} that can still be uploaded, or of another kind. "
-        "Start the studio with more room, as in --uploads 10GB, or with the name of the table, which copies "
-        "nothing."
+        return _("This file is larger than {most}, or of another kind.", most=format_size(most))
+    return _(
+        "This file is larger than the {free} that can still be uploaded, or of another kind. "
+        "Start the studio with more room, as in --uploads 10GB, or with the name of the "
+        "table, which copies nothing.",
+        free=format_size(free),
     )

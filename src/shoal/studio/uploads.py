@@ -9,6 +9,7 @@ from typing import Protocol
 
 from shoal.errors import InputError, OutputError
 from shoal.studio.private import make_folder, open_private
+from shoal.support.language import format_number
 
 LIMIT = "2GB"
 """What all uploads together may take, unless `shoal studio --uploads` says otherwise."""
@@ -105,5 +106,5 @@ def format_size(size: int) -> str:
     """A number of bytes for people."""
     for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if size >= unit:
-            return f"{size / unit:.1f}".removesuffix(".0") + f" {name}"
+            return format_number(size / unit, ".1f").removesuffix(".0") + f" {name}"
     return f"{size} bytes"

@@ -21,6 +21,7 @@ from shoal.codespace.encoding import encode_column
 from shoal.codespace.loss import LOSSES
 from shoal.engines.release import Release
 from shoal.errors import RecipeError
+from shoal.support.language import translate as _
 from shoal.table import Column
 from shoal.table.frames import use_safe_name
 
@@ -118,7 +119,10 @@ class Usefulness:
             of_code = np.unique(raw, return_inverse=True)[1]
             ends = [np.flatnonzero(of_code == each)[[0, -1]] for each in range(int(of_code.max()) + 1)]
             names = [
-                column.labels[a] if a == b else f"{column.labels[a]} to {column.labels[b]}" for a, b in ends
+                column.labels[a]
+                if a == b
+                else _("{labels} to {labels2}", labels=column.labels[a], labels2=column.labels[b])
+                for a, b in ends
             ]
             return ValueGroups(of_code, names)
         common = np.argsort(-count, kind="stable")[: most - 1]
@@ -263,7 +267,9 @@ def _group_numbers(number: Floats, most: int) -> ValueGroups:
     low, high = float(number[real].min()), float(number[real].max())
     width = (high - low) / most or 1.0
     place = np.minimum(((np.where(real, number, low) - low) / width).astype(np.int64), most - 1)
-    labels = [f"{low + at * width:.4g} to {low + (at + 1) * width:.4g}" for at in range(most)]
+    labels = [
+        _("{low:.4g} to {low2:.4g}", low=low + at * width, low2=low + (at + 1) * width) for at in range(most)
+    ]
     if not real.all():
         place[~real] = most
         labels.append(MISSING)

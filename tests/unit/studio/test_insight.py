@@ -161,7 +161,7 @@ def test_people_with_several_rows(tmp_path):
     (tmp_path / RECIPE).write_text(recipe.to_toml(), "utf-8")
     release = run_in_memory(Recipe.from_toml(tmp_path / RECIPE))
     release.write(tmp_path / "people-released.parquet")
-    found = build_figures(release)["explore"]["known_rows"]
+    found = build_figures(release)["explore"]["en"]["known_rows"]
     assert "2 rows" in found["chart"]
     assert any("looked for by itself" in sentence for sentence in found["words"])
     for held_back in (0.0, 0.34):
@@ -173,7 +173,7 @@ def test_people_with_several_rows(tmp_path):
 
 
 def test_without_people_there_is_no_curve_of_known_rows(done):
-    assert done[0].figures["explore"]["known_rows"] is None
+    assert done[0].drawn["known_rows"] is None
 
 
 @pytest.mark.parametrize("rows", [600, 3])
@@ -194,6 +194,6 @@ def test_of_a_private_sample_nothing_is_shown_but_the_release(rows, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
     assert found["before"] is None
     assert list(found["explore"]["sizes"]) == ["after"]
-    assert len(found["explore"]["columns"]) == (2 if rows == 600 else 0)
+    assert len(found["explore"]["en"]["columns"]) == (2 if rows == 600 else 0)
     assert "efore" not in json.dumps(found["explore"])
     assert Run(1, recipe, tmp_path).released_only

@@ -11,6 +11,7 @@ from shoal.cli import options as o
 from shoal.cli.options import option
 from shoal.errors import InputError
 from shoal.report.dossier import TEMPLATE, Dossier, read_schema
+from shoal.support.language import speaking
 
 _PANEL = "What it is made of"
 
@@ -58,6 +59,15 @@ def dossier(
             help="A project of the studio, for who decided what and which proposals were decided otherwise.",
         ),
     ] = None,
+    language: Annotated[
+        str | None,
+        option(
+            "--language",
+            panel=_PANEL,
+            metavar="CODE",
+            help="The language of the dossier: en or de; that of the report if not said.",
+        ),
+    ] = None,
     template: Annotated[
         bool, o.flag("--template", _PANEL, "Print a file for --about, to be filled in.")
     ] = False,
@@ -80,4 +90,6 @@ def dossier(
     given = {each.resolve() for each in (report, about, attack, project) if each is not None}
     if output.resolve() in given:
         raise InputError(f"{output} is what the dossier is made of: write it to another file")
-    Dossier.from_report(report, about, attack, project).save(output)
+    made = Dossier.from_report(report, about, attack, project)
+    with speaking(language or made.language):
+        made.save(output)

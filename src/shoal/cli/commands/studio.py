@@ -40,6 +40,15 @@ def studio(
             help="How much all files that are uploaded for a table may take on disk together, as 10GB.",
         ),
     ] = "2GB",
+    language: Annotated[
+        str | None,
+        option(
+            "--language",
+            panel=_PAGE,
+            metavar="CODE",
+            help="The language of the page: en or de; the one that the browser prefers if not said.",
+        ),
+    ] = None,
     no_browser: o.NoBrowser = False,
     debug: o.Debug = False,
 ) -> None:
@@ -56,4 +65,4 @@ def studio(
     import_optional("nicegui", "'shoal[studio]'")
     from shoal.studio.server import serve_studio  # noqa: PLC0415
 
-    serve_studio(file, port, not no_browser, typer.echo, last_words.append, uploads)
+    serve_studio(file, port, not no_browser, typer.echo, last_words.append, uploads, language=language)

@@ -11,6 +11,7 @@ from nicegui.element import Element
 from shoal.recipes.event_tables import split_column
 from shoal.studio import theme
 from shoal.studio.page import Page
+from shoal.support.language import translate as _
 
 _FIND, _PICKED = "find column", "picked columns"  # keys in `StudioWorkspace.looks`
 _FEWEST = 2  # columns for which this is of use
@@ -41,15 +42,15 @@ class ColumnPicker:
         """Draw what stands above the columns."""
         if not self._is_useful:
             return
-        with theme.box("card picker", role="search", aria_label="Columns"), theme.box("rowed"):
+        with theme.box("card picker", role="search", aria_label=_("Columns")), theme.box("rowed"):
             ui.input(
-                "Find a column",
+                _("Find a column"),
                 value=self._page.workspace.looks.get(_FIND, ""),
                 on_change=self._look_for,
             ).props('outlined dense clearable debounce=150 clear-icon="close"')
-            theme.button("Choose all shown", self._choose_shown, "flat", icon="done_all")
+            theme.button(_("Choose all shown"), self._choose_shown, "flat", icon="done_all")
             self._draw_change()
-            self._none = theme.text("No column is called so.", "soft small", role="status")
+            self._none = theme.text(_("No column is called so."), "soft small", role="status")
 
     @ui.refreshable_method
     def _draw_change(self) -> None:
@@ -57,11 +58,11 @@ class ColumnPicker:
         count = len(self._picked)
         if not count:
             return
-        theme.text(f"{count} chosen", "strong small", role="status")
+        theme.text(_("{count} chosen", count=count), "strong small", role="status")
         role = ui.select(dict(self._roles), value="quasi").props("outlined dense options-dense")
-        theme.label_control(role, "Role of the chosen columns")
-        theme.button("Give them this role", lambda: self._change_roles(role.value), "outline")
-        theme.button("Choose none", self._choose_none, "flat")
+        theme.label_control(role, _("Role of the chosen columns"))
+        theme.button(_("Give them this role"), lambda: self._change_roles(role.value), "outline")
+        theme.button(_("Choose none"), self._choose_none, "flat")
 
     def draw_checkbox(self, name: str, line: Element) -> None:
         """Draw what chooses one column; ``line`` is hidden while another is looked for."""
@@ -77,7 +78,7 @@ class ColumnPicker:
             self._draw_change.refresh()
 
         made = ui.checkbox(value=name in self._picked, on_change=pick_column).props("dense")
-        made.props["aria-label"] = f"Choose {name}"
+        made.props["aria-label"] = _("Choose {name}", name=name)
         self._boxes[name] = made
 
     def _look_for(self, event: events.ValueChangeEventArguments[str | None]) -> None:
@@ -114,6 +115,9 @@ class ColumnPicker:
                 continue
             workspace.change_choice(name, role=role)
         if left:
-            ui.notify(f"Only the table of people has this role: {', '.join(sorted(left))}", type="warning")
+            ui.notify(
+                _("Only the table of people has this role: {left}", left=", ".join(sorted(left))),
+                type="warning",
+            )
         workspace.looks[_PICKED] = left
         self._page.mark_changed()

@@ -6,6 +6,7 @@ from shoal.report import svg
 from shoal.studio import theme
 from shoal.studio.profile import ColumnProfile
 from shoal.studio.state import StudioWorkspace
+from shoal.support.language import translate as _
 
 
 def draw_distribution(profile: ColumnProfile) -> None:
@@ -13,8 +14,12 @@ def draw_distribution(profile: ColumnProfile) -> None:
     with theme.box("column-picture"):
         if profile.bars:
             first, last = profile.ends
-            order = f"from {first} to {last}" if profile.is_ordered else f"the commonest first: {first}"
-            title = f"Distribution of {profile.name}, {order}"
+            order = (
+                _("from {first} to {last}", first=first, last=last)
+                if profile.is_ordered
+                else _("the commonest first: {first}", first=first)
+            )
+            title = _("Distribution of {name}, {order}", name=profile.name, order=order)
             theme.draw_chart(svg.draw_small_columns(title, profile.bars, _name_bars(profile)))
             if profile.is_ordered:
                 with theme.box("column-ends"):
@@ -28,7 +33,7 @@ def _draw_examples(profile: ColumnProfile) -> None:
     if profile.is_ordered or not profile.bars:
         told = ", ".join(text for text, _ in profile.examples)
         if told:
-            theme.text(f"For example {told}", "soft small column-examples")
+            theme.text(_("For example {told}", told=told), "soft small column-examples")
         return
     for text, share in profile.examples:
         with theme.box("column-example soft small"):
@@ -38,10 +43,14 @@ def _draw_examples(profile: ColumnProfile) -> None:
 
 def _name_bars(profile: ColumnProfile) -> list[str]:
     if profile.is_ordered:
-        return [f"Part {at} of {len(profile.bars)}" for at in range(1, len(profile.bars) + 1)]
+        return [
+            _("Part {at} of {count}", at=at, count=len(profile.bars))
+            for at in range(1, len(profile.bars) + 1)
+        ]
     named = [text for text, _ in profile.examples]
     return [
-        named[at] if at < len(named) else f"Value {at + 1} by frequency" for at in range(len(profile.bars))
+        named[at] if at < len(named) else _("Value {at} by frequency", at=at + 1)
+        for at in range(len(profile.bars))
     ]
 
 
@@ -55,9 +64,17 @@ def draw_column_risk(workspace: StudioWorkspace, name: str) -> None:
         return
     without, together = theme.format_percent(each.without), theme.format_percent(each.together)
     if role == "quasi":
-        told = f"The recognisable columns single out {together} of the people with it, {without} without it."
+        told = _(
+            "The recognisable columns single out {together} of the people with it, {without} without it.",
+            together=together,
+            without=without,
+        )
     else:
-        told = f"If somebody knew it as well: {together} of the people are singled out, instead of {without}."
+        told = _(
+            "If somebody knew it as well: {together} of the people are singled out, instead of {without}.",
+            together=together,
+            without=without,
+        )
     with theme.box("column-risk", data_added=f"{each.added:.6f}"):
         with theme.box("gauge-track", aria_hidden="true"):
             theme.box("gauge-bar before").style(f"width: {100 * each.without:.2f}%")

@@ -14,10 +14,12 @@ from shoal.studio import theme
 from shoal.studio.page import Page
 from shoal.studio.running import Run
 from shoal.studio.usefulness import CODES, QueryAnswer, Usefulness, measure_association
+from shoal.support.language import format_number, mark, translate_message
+from shoal.support.language import translate as _
 
 _MOST_COLUMNS = 10  # between all pairs of which associations are measured
 _MOST_PAIRS = 12
-_WORDS = (
+_WORDS = mark(
     "A released cell counts in equal parts for all values that it may be, as somebody who has the release "
     "alone would count it."
 )
@@ -27,7 +29,7 @@ def draw_analysis(page: Page, run: Run) -> None:
     """Draw the section; nothing of a run that was kept without what it is counted from."""
     if not (run.folder / CODES).is_file():
         return
-    with theme.card("For analysts", _WORDS, id="analysis"):
+    with theme.card(_("For analysts"), _(_WORDS), id="analysis"):
         found = Usefulness.from_folder(run.folder)
         looks = page.workspace.looks
         if len(found.columns) > 1:
@@ -43,24 +45,33 @@ def _draw_pair(found: Usefulness, looks: dict[str, Any]) -> None:
     chosen = [looks.get(f"pair {at}") for at in (0, 1)]
     first, second = (each if each in names else names[at] for at, each in enumerate(chosen))
     looks["pair 0"], looks["pair 1"] = first, second
-    theme.text("Two columns together", "", "h3")
+    theme.text(_("Two columns together"), "", "h3")
 
     @ui.refreshable
     def draw_maps() -> None:
         a, b = looks["pair 0"], looks["pair 1"]
         if a == b:
-            theme.text("Choose two different columns.", "soft small")
+            theme.text(_("Choose two different columns."), "soft small")
             return
         one, two, before, after = found.cross_columns(a, b)
-        drawn = draw_heat_maps(f"{a} and {b}", (a, b), (one.labels, two.labels), (before, after))
+        drawn = draw_heat_maps(_("{a} and {b}", a=a, b=b), (a, b), (one.labels, two.labels), (before, after))
         ui.html(drawn).classes("picture")
-        was, now = (f"{measure_association(each):.2f}" for each in (before, after))
-        theme.text(f"How strongly they go together (Cramér's V, 0 to 1): {was} before, {now} after.", "small")
+        was, now = (format_number(measure_association(each), ".2f") for each in (before, after))
+        theme.text(
+            _(
+                "How strongly they go together (Cramér's V, 0 to 1): {was} before, {now} after.",
+                was=was,
+                now=now,
+            ),
+            "small",
+        )
         # What differs most is half of the sum of all differences, at most all of the rows.
         moved = theme.format_percent(float(abs(before - after).sum()) / 2)
-        theme.text(f"{moved} of the rows are in another field of the picture than before.", "small")
+        theme.text(
+            _("{moved} of the rows are in another field of the picture than before.", moved=moved), "small"
+        )
         theme.button(
-            "Save as picture",
+            _("Save as picture"),
             lambda: ui.download.content(drawn.encode(), "two-columns.svg", "image/svg+xml"),
             "outline",
             icon="image",
@@ -71,7 +82,7 @@ def _draw_pair(found: Usefulness, looks: dict[str, Any]) -> None:
         draw_maps.refresh()
 
     with theme.box("rowed"):
-        for at, label in enumerate(("First column", "Second column")):
+        for at, label in enumerate((_("First column"), _("Second column"))):
             made = ui.select(
                 names,
                 label=label,
@@ -85,12 +96,18 @@ def _draw_pair(found: Usefulness, looks: dict[str, Any]) -> None:
 def _draw_associations(found: Usefulness) -> None:
     names = list(found.columns)[:_MOST_COLUMNS]
     pairs = sorted(found.list_associations(names), key=lambda each: -abs(each[3] - each[2]))
-    theme.text("Which pairs of columns changed most", "", "h3").style("margin-top: 18px")
+    theme.text(_("Which pairs of columns changed most"), "", "h3").style("margin-top: 18px")
     theme.draw_table(
-        ("columns", "before", "after", "difference"),
-        [(f"{a} and {b}", f"{was:.2f}", f"{now:.2f}", f"{now - was:+.2f}") for a, b, was, now in pairs][
-            :_MOST_PAIRS
-        ],
+        (_("columns"), _("before"), _("after"), _("difference")),
+        [
+            (
+                _("{a} and {b}", a=a, b=b),
+                format_number(was, ".2f"),
+                format_number(now, ".2f"),
+                format_number(now - was, "+.2f"),
+            )
+            for a, b, was, now in pairs
+        ][:_MOST_PAIRS],
         "associations",
     )
 
@@ -99,13 +116,17 @@ def _draw_quantiles(found: Usefulness) -> None:
     names = [name for name, each in found.columns.items() if each.number is not None]
     if not names:
         return
-    theme.text("Quantiles of numbers", "", "h3").style("margin-top: 18px")
+    theme.text(_("Quantiles of numbers"), "", "h3").style("margin-top: 18px")
     rows = []
     for name in names[:_MOST_COLUMNS]:
         quantiles = found.compute_quantiles(name)
-        rows.append((name, "before", *(f"{was:.4g}" for _, was, _ in quantiles)))
-        rows.append(("", "after", *(f"{now:.4g}" for _, _, now in quantiles)))
-    heads = ("column", "when", *(f"{100 * share:.0f} %" for share, *_ in found.compute_quantiles(names[0])))
+        rows.append((name, _("before"), *(format_number(was, ".4g") for __, was, __ in quantiles)))
+        rows.append(("", _("after"), *(format_number(now, ".4g") for __, __, now in quantiles)))
+    heads = (
+        _("column"),
+        _("when"),
+        *(_("{share:.0f} %", share=100 * share) for share, *__ in found.compute_quantiles(names[0])),
+    )
     theme.draw_table(heads, rows, "quantiles")
 
 
@@ -113,21 +134,24 @@ def _draw_losses(run: Run) -> None:
     losses = run.figures["explore"].get("losses")
     if not losses:
         return
-    theme.text("By every loss", "", "h3").style("margin-top: 18px")
-    told = "Each has its own scale; the recipe says which one was minimised."
+    theme.text(_("By every loss"), "", "h3").style("margin-top: 18px")
+    told = _("Each has its own scale; the recipe says which one was minimised.")
     theme.text(told, "soft small")
-    rows = [(name, f"{value:.4g}") for name, value in losses]
-    theme.draw_table(("loss", "value"), rows, "losses")
+    rows = [(name, format_number(value, ".4g")) for name, value in losses]
+    theme.draw_table((_("loss"), _("value")), rows, "losses")
 
 
 # Queries.
 
 
 def _draw_query(found: Usefulness, looks: dict[str, Any]) -> None:
-    theme.text("Does my query still hold?", "", "h3").style("margin-top: 18px")
+    theme.text(_("Does my query still hold?"), "", "h3").style("margin-top: 18px")
     theme.text(
-        "Count the rows that meet conditions, as 30-40 or >= 30 of numbers and Ulm, Bonn of others; or group "
-        "by a column.",
+        _(
+            "Count the rows that meet conditions, as 30-40 or >= 30 of numbers and Ulm, Bonn of "
+            "others; or group "
+            "by a column."
+        ),
         "soft small",
     )
     names = list(found.columns)
@@ -139,24 +163,24 @@ def _draw_query(found: Usefulness, looks: dict[str, Any]) -> None:
         try:
             _draw_answers(*_answer_query(found, asked))
         except ShoalError as error:
-            theme.note(f"{capitalize_sentence(str(error))}.", "warn")
+            theme.note(f"{capitalize_sentence(translate_message(str(error)))}.", "warn")
 
     with theme.box("rowed"):
         for at in ("", " 2"):
-            _draw_choice(asked, f"column{at}", f"Condition on{at}", names)
-            made = ui.input(f"Values{at}", value=asked.get(f"values{at}", ""))
+            _draw_choice(asked, f"column{at}", _("Condition on{at}", at=at), names)
+            made = ui.input(_("Values{at}", at=at), value=asked.get(f"values{at}", ""))
             made.props("outlined dense")
             made.on_value_change(lambda event, at=at: asked.update({f"values{at}": event.value}))
     with theme.box("rowed").style("margin-top: 10px"):
-        _draw_choice(asked, "group", "Group by", names)
-        _draw_choice(asked, "mean", "Mean of", numbers)
-        theme.button("Ask both tables", draw_answer.refresh, "outline", icon="help")
+        _draw_choice(asked, "group", _("Group by"), names)
+        _draw_choice(asked, "mean", _("Mean of"), numbers)
+        theme.button(_("Ask both tables"), draw_answer.refresh, "outline", icon="help")
     draw_answer()
 
 
 def _draw_choice(asked: dict[str, Any], key: str, label: str, names: Sequence[str]) -> None:
     value = asked.get(key) if asked.get(key) in names else ""
-    made = ui.select({"": "nothing", **{name: name for name in names}}, label=label, value=value)
+    made = ui.select({"": _("nothing"), **{name: name for name in names}}, label=label, value=value)
     made.props("outlined dense options-dense").style("min-width: 170px")
     made.on_value_change(lambda event: asked.update({key: event.value}))
 
@@ -170,10 +194,10 @@ def _answer_query(found: Usefulness, asked: dict[str, Any]) -> tuple[str, list[t
             wanted = found.read_condition(name, asked[f"values{at}"])
             conditions[name] = wanted & conditions[name] if name in conditions else wanted
     if conditions:
-        return "rows", [(" and ".join(conditions), found.count_rows(conditions))]
+        return _("rows"), [(_(" and ").join(conditions), found.count_rows(conditions))]
     if (group := asked.get("group")) in found.columns:
         mean = asked.get("mean") if asked.get("mean") in found.columns else None
-        return (f"mean of {mean}" if mean else "rows"), found.group_rows(str(group), mean)
+        return (_("mean of {mean}", mean=mean) if mean else _("rows")), found.group_rows(str(group), mean)
     return "", []
 
 
@@ -183,12 +207,20 @@ def _draw_answers(about: str, answers: list[tuple[str, QueryAnswer]]) -> None:
     rows = [
         (
             label,
-            f"{each.before:,.4g}",
-            f"{each.after:,.4g}",
+            format_number(each.before, ",.4g"),
+            format_number(each.after, ",.4g"),
             "" if each.error is None else theme.format_percent(each.error),
-            "" if each.least is None or each.most is None else f"{each.least:,.0f} to {each.most:,.0f}",
+            ""
+            if each.least is None or each.most is None
+            else _("{least:,.0f} to {most:,.0f}", least=each.least, most=each.most),
         )
         for label, each in answers
     ]
-    heads = ("of", f"{about}, before", f"{about}, after", "error", "what the release leaves possible")
+    heads = (
+        _("of"),
+        _("{about}, before", about=about),
+        _("{about}, after", about=about),
+        _("error"),
+        _("what the release leaves possible"),
+    )
     theme.draw_table(heads, rows, "answers")

@@ -11,6 +11,7 @@ from shoal.studio import theme
 from shoal.studio.page import Page
 from shoal.studio.running import Run
 from shoal.studio.words import summarize_models
+from shoal.support.language import translate as _
 from shoal.support.sweep import find_pareto_front
 
 
@@ -19,17 +20,25 @@ def draw_frontier(page: Page, shown: Run, open_run: Callable[[Run], None]) -> No
     # Runs of several tables have no risk that could be compared.
     done = [run for run in page.workspace.runs if run.state == "done" and not run.recipe.events]
     with theme.card(
-        "Loss against risk",
-        "Every point is a run: further down keeps more detail, further left is safer. Choose one to open it.",
+        _("Loss against risk"),
+        _(
+            "Every point is a run: further down keeps more detail, further left is safer. Choose "
+            "one to open it."
+        ),
         id="runs",
     ):
         if len(done) < 2:
             with theme.box("rowed spread"):
                 theme.text(
-                    "There is one run so far. Run the goal with other group sizes to see what safety costs.",
+                    _(
+                        "There is one run so far. Run the goal with other group sizes to see what "
+                        "safety costs."
+                    ),
                     "small",
                 )
-                theme.button("Try others in Run", lambda: page.open_step("run"), "outline", icon="play_arrow")
+                theme.button(
+                    _("Try others in Run"), lambda: page.open_step("run"), "outline", icon="play_arrow"
+                )
             return
         _draw_chart(done, shown, open_run)
 
@@ -38,23 +47,23 @@ def _draw_chart(done: list[Run], shown: Run, open_run: Callable[[Run], None]) ->
     points = [get_risk_and_loss(run) for run in done]
     # The drawing has no points: they are buttons of the page, which the keyboard reaches.
     drawn, places = svg.draw_plane(
-        "Loss against risk, one point per run",
+        _("Loss against risk, one point per run"),
         points,
         find_front(points),
-        "highest risk that a person is found",
-        "detail lost",
+        _("highest risk that a person is found"),
+        _("detail lost"),
     )
     with theme.box("frontier-box"):
         with theme.box("frontier"):
             theme.draw_chart(drawn)
-            with theme.box("frontier-points", role="group", aria_label="Runs"):
+            with theme.box("frontier-points", role="group", aria_label=_("Runs")):
                 # Points that lie on each other would hide each other.
                 for run, at in zip(done, separate_points(places), strict=True):
                     _draw_point(run, at, run is shown, open_run)
         with theme.box("frontier-list", "ul"):
             for run in done:
                 _draw_list_item(run, run is shown, open_run)
-    theme.text("The dashed line joins the runs that no other run beats in both.", "soft small")
+    theme.text(_("The dashed line joins the runs that no other run beats in both."), "soft small")
 
 
 def _draw_list_item(run: Run, here: bool, open_run: Callable[[Run], None]) -> None:
@@ -65,18 +74,23 @@ def _draw_list_item(run: Run, here: bool, open_run: Callable[[Run], None]) -> No
         with theme.box("", "span"):
             goal = summarize_models(run.recipe)
             theme.text(f"{run.name}: {goal}" if run.name else goal, "small strong", "span")
-            told = f"{theme.format_percent(lost)} lost, risk {theme.format_percent(risk)}"
+            told = _(
+                "{lost} lost, risk {risk}", lost=theme.format_percent(lost), risk=theme.format_percent(risk)
+            )
             theme.text(told, "small soft", "span")
     # By this key the focus is found again after a redraw.
-    made.props["data-key"] = f"run {run.number}"
+    made.props["data-key"] = _("run {number}", number=run.number)
     made.on("click", lambda: open_run(run))
 
 
 def _draw_point(run: Run, at: tuple[float, float], here: bool, open_run: Callable[[Run], None]) -> None:
     risk, lost = get_risk_and_loss(run)
-    told = (
-        f"{run.title}: {summarize_models(run.recipe)}; risk {theme.format_percent(risk)}, "
-        f"{theme.format_percent(lost)} of detail lost"
+    told = _(
+        "{title}: {recipe}; risk {risk}, {lost} of detail lost",
+        title=run.title,
+        recipe=summarize_models(run.recipe),
+        risk=theme.format_percent(risk),
+        lost=theme.format_percent(lost),
     )
     made = theme.text(
         str(run.number),

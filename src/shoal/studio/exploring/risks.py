@@ -11,11 +11,13 @@ from nicegui import events, ui
 from shoal.assessment.risks import THRESHOLDS, Attacker, estimate_population_uniques
 from shoal.assessment.risks.attackers import estimate_journalist_risk, measure_prosecutor_risk
 from shoal.report import svg
-from shoal.report.charts import BEFORE_AFTER
+from shoal.report.charts import list_sides
 from shoal.report.prose import format_odds
 from shoal.studio import theme
 from shoal.studio.page import Page
 from shoal.studio.running import Run
+from shoal.support.language import mark
+from shoal.support.language import translate as _
 
 _LIMIT = 9.0  # percent: what medicines agencies ask of clinical data
 _FRACTION = "share of the people"  # the key in `StudioWorkspace.looks`; its value is in percent
@@ -36,8 +38,8 @@ class RiskGauge:
 def draw_risks(page: Page, run: Run) -> None:
     """Draw the risks of a run."""
     with theme.card(
-        "The risk that somebody is found",
-        "Grey is the table as it was, colour is the release. Shorter is safer.",
+        _("The risk that somebody is found"),
+        _("Grey is the table as it was, colour is the release. Shorter is safer."),
         id="risk",
     ):
         with theme.box("gauges"):
@@ -51,15 +53,18 @@ def draw_risks(page: Page, run: Run) -> None:
 def _draw_known_rows(run: Run) -> None:
     """People who are found by rows that somebody knows of them, where people have several rows."""
     # Runs of an earlier version were kept without it.
-    found = run.figures["explore"].get("known_rows")
+    found = run.drawn.get("known_rows")
     if found is None:
         return
     with theme.box("stacked known-rows"):
-        theme.text("People who are unique by rows that somebody knows of them", "", "h3")
+        theme.text(_("People who are unique by rows that somebody knows of them"), "", "h3")
         for sentence in found["words"]:
             theme.text(sentence, "small")
-        theme.draw_chart(svg.draw_legend(BEFORE_AFTER))
+        theme.draw_chart(svg.draw_legend(list_sides()))
         theme.draw_chart(found["chart"])
+
+
+_SIDES = {"before": mark("before"), "after": mark("after")}
 
 
 def draw_gauge(gauge: RiskGauge) -> None:
@@ -68,10 +73,10 @@ def draw_gauge(gauge: RiskGauge) -> None:
         with theme.box("rowed spread").style("gap: 4px 10px"):
             theme.text(gauge.name, "", "h3")
             if gauge.expert:
-                theme.text(gauge.expert, "soft small", "span")
+                theme.text(_(gauge.expert), "soft small", "span")
         for kind, share in (("before", gauge.before), ("after", gauge.after)):
             with theme.box("gauge-line"):
-                theme.text(kind, "soft small", "span")
+                theme.text(_(_SIDES[kind]), "soft small", "span")
                 with theme.box("gauge-track", "span", aria_hidden="true"):
                     theme.box(f"gauge-bar {kind}", "span").style(f"width: {format_width(share)}")
                 theme.text(theme.format_percent(share), "strong small gauge-figure", "span")
@@ -101,34 +106,37 @@ def build_gauges(run: Run) -> list[RiskGauge]:
     odds = format_odds(two.maximum)
     return [
         RiskGauge(
-            "Highest risk of a row",
-            f"Somebody who knows that a person is in the table picks the right row: {odds} at most."
+            _("Highest risk of a row"),
+            _(
+                "Somebody who knows that a person is in the table picks the right row: {odds} at most.",
+                odds=odds,
+            )
             if odds != "certainty"
-            else "Somebody who knows that a person is in the table can be certain of the row.",
+            else _("Somebody who knows that a person is in the table can be certain of the row."),
             one.maximum,
             two.maximum,
-            "prosecutor",
+            mark("prosecutor"),
         ),
         RiskGauge(
-            "Rows that stand alone",
-            "Nobody else looks the same: anyone who knows these values of a person has the row.",
+            _("Rows that stand alone"),
+            _("Nobody else looks the same: anyone who knows these values of a person has the row."),
             before["unique"],
             after["unique"],
-            "unique",
+            mark("unique"),
         ),
         RiskGauge(
-            "Found if all are guessed",
-            "Somebody who guesses for everybody, to match the table with another, is right so often.",
+            _("Found if all are guessed"),
+            _("Somebody who guesses for everybody, to match the table with another, is right so often."),
             one.average,
             two.average,
-            "marketer",
+            mark("marketer"),
         ),
         RiskGauge(
-            "Rows in small groups",
-            "In groups of fewer than 5, which is a risk above 20 % for each of them.",
+            _("Rows in small groups"),
+            _("In groups of fewer than 5, which is a risk above 20 % for each of them."),
             before["below_5"],
             after["below_5"],
-            "risk above 0.2",
+            mark("risk above 0.2"),
         ),
     ]
 
@@ -151,22 +159,22 @@ def _draw_limits(page: Page, run: Run) -> Callable[[], object]:
                 each.attacker,
                 theme.format_percent(each.before),
                 theme.format_percent(each.after),
-                "✓ kept" if each.holds else "✗ not kept",
+                _("✓ kept") if each.holds else _("✗ not kept"),
             )
             for each in found
         ]
-        theme.draw_table(("of", "before", "after", "limit"), rows, "limits")
+        theme.draw_table((_("of"), _("before"), _("after"), _("limit")), rows, "limits")
 
     def set_limit(name: str, value: float | None, most: float) -> None:
         if value is not None and 0 <= value <= most:  # somebody may still be typing
             looks[name] = value
             draw_verdicts.refresh()
 
-    theme.text("Your own limits", "", "h3").style("margin-top: 18px")
+    theme.text(_("Your own limits"), "", "h3").style("margin-top: 18px")
     with theme.box("rowed"):
         for name, label, usual in (
-            ("limit", "Highest risk of a row, in %", _LIMIT),
-            ("above", "Rows that may be above it, in %", 0),
+            ("limit", _("Highest risk of a row, in %"), _LIMIT),
+            ("above", _("Rows that may be above it, in %"), 0),
         ):
             made = ui.number(
                 label,
@@ -213,7 +221,7 @@ def judge_limits(run: Run, limit: float, above: float, fraction: float | None = 
         found.append(LimitVerdict(name, before, after, after <= above))
         if measure is measure_prosecutor_risk:
             average = one.average, two.average
-    found.append(LimitVerdict("marketer: right guesses", *average, average[1] <= limit))
+    found.append(LimitVerdict(_("marketer: right guesses"), *average, average[1] <= limit))
     return found
 
 
@@ -225,7 +233,9 @@ def _draw_outsider(page: Page, run: Run, redraw_limits: Callable[[], object]) ->
     def draw_estimate() -> None:
         share = looks.get(_FRACTION)
         if share is None:
-            theme.text("Say how many of them, and the risk to such an attacker is estimated.", "soft small")
+            theme.text(
+                _("Say how many of them, and the risk to such an attacker is estimated."), "soft small"
+            )
             return
         draw_gauge(build_outsider_gauge(run, share / 100))
         draw_gauge(build_uniques_gauge(run, share / 100))
@@ -239,11 +249,11 @@ def _draw_outsider(page: Page, run: Run, redraw_limits: Callable[[], object]) ->
 
     with theme.box("gauge-outsider"):
         with theme.box("stacked"):
-            theme.text("And somebody who does not know whether the person is in the table?", "", "h3")
-            theme.text("That is safer, the smaller a part of all such people the table holds.", "small")
+            theme.text(_("And somebody who does not know whether the person is in the table?"), "", "h3")
+            theme.text(_("That is safer, the smaller a part of all such people the table holds."), "small")
             # The input stays where it is, and with it the cursor.
             ui.number(
-                "The table holds this share of them, in %",
+                _("The table holds this share of them, in %"),
                 value=looks.get(_FRACTION),
                 min=0,
                 max=100,
@@ -259,8 +269,11 @@ def build_outsider_gauge(run: Run, fraction: float) -> RiskGauge:
         Attacker.from_class_risks(estimate_journalist_risk(s, fraction), s, THRESHOLDS)
         for s in (expand_class_sizes(run, "before"), expand_class_sizes(run, "after"))
     )
-    words = f"Estimated from the sizes of the groups; {theme.format_percent(two.average)} on average."
-    return RiskGauge("Highest risk to an outsider", words, one.maximum, two.maximum, "journalist")
+    words = _(
+        "Estimated from the sizes of the groups; {average} on average.",
+        average=theme.format_percent(two.average),
+    )
+    return RiskGauge(_("Highest risk to an outsider"), words, one.maximum, two.maximum, mark("journalist"))
 
 
 def build_uniques_gauge(run: Run, fraction: float) -> RiskGauge:
@@ -269,8 +282,12 @@ def build_uniques_gauge(run: Run, fraction: float) -> RiskGauge:
         estimate_population_uniques(size, fraction)
         for size in (expand_class_sizes(run, "before"), expand_class_sizes(run, "after"))
     )
-    words = (
-        f"About {two.uniques:,.0f} of {two.population:,} people, and {one.uniques:,.0f} before; by the "
-        f"estimator {two.chosen}, which Dankar's rule takes."
+    words = _(
+        "About {uniques:,.0f} of {population:,} people, and {uniques2:,.0f} before; by the "
+        "estimator {chosen}, which Dankar's rule takes.",
+        uniques=two.uniques,
+        population=two.population,
+        uniques2=one.uniques,
+        chosen=two.chosen,
     )
-    return RiskGauge("Unique among all people", words, one.share, two.share, "population uniques")
+    return RiskGauge(_("Unique among all people"), words, one.share, two.share, mark("population uniques"))

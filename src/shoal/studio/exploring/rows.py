@@ -11,10 +11,17 @@ from shoal.studio.grid import Grid, shown_columns
 from shoal.studio.insight import RecodedRows, Side, source_name
 from shoal.studio.page import Page
 from shoal.studio.running import Run
+from shoal.support.language import mark
+from shoal.support.language import translate as _
 
-_SIDES: dict[Side, str] = {"both": "Before → after", "after": "After", "before": "Before"}
+_SIDES: dict[Side, str] = {"both": mark("Before → after"), "after": mark("After"), "before": mark("Before")}
 _STEPS = (0.05, 0.3, 0.6, 1.0)  # shares of loss in the legend
-_ROLES = {"quasi": "made coarser", "sets": "items grouped", "sensitive": "sensitive", "plain": "as it was"}
+_ROLES = {
+    "quasi": mark("made coarser"),
+    "sets": mark("items grouped"),
+    "sensitive": mark("sensitive"),
+    "plain": mark("as it was"),
+}
 
 
 def draw_rows(page: Page, run: Run) -> None:
@@ -23,7 +30,7 @@ def draw_rows(page: Page, run: Run) -> None:
     source = workspace.source
     assert source is not None
     left_out = run.report["rows"] - run.report["released_rows"]
-    with theme.card("Row by row", _describe_rows(left_out), id="rows"):
+    with theme.card(_("Row by row"), _describe_rows(left_out), id="rows"):
         looks = workspace.looks
 
         @ui.refreshable
@@ -46,7 +53,7 @@ def draw_rows(page: Page, run: Run) -> None:
         with theme.box("rowed spread").style("margin-bottom: 12px"):
             with theme.box("rowed"):
                 ui.toggle(
-                    dict(_SIDES),
+                    {side: _(words) for side, words in _SIDES.items()},
                     value=looks.get("side", "both"),
                     on_change=lambda event: set_option("side", event.value),
                 ).props(
@@ -54,7 +61,7 @@ def draw_rows(page: Page, run: Run) -> None:
                     'aria-label="What the cells show"'
                 ).classes("segmented")
                 ui.switch(
-                    "Groups together",
+                    _("Groups together"),
                     value=looks.get("grouped", False),
                     on_change=lambda event: set_option("grouped", event.value),
                 )
@@ -63,30 +70,34 @@ def draw_rows(page: Page, run: Run) -> None:
 
 
 def _describe_rows(left_out: int) -> str:
-    told = (
+    told = _(
         "The more a value lost, the stronger its colour. The first column says how many rows look the same."
     )
-    return told if not left_out else f"{told} {left_out:,} rows are left out of the release."
+    return (
+        told
+        if not left_out
+        else _("{told} {left_out:,} rows are left out of the release.", told=told, left_out=left_out)
+    )
 
 
 def _draw_legend() -> None:
-    with theme.box("tint-legend", role="img", aria_label="From no colour, as it was, to full, anything"):
-        theme.text("as it was", "soft small", "span")
+    with theme.box("tint-legend", role="img", aria_label=_("From no colour, as it was, to full, anything")):
+        theme.text(_("as it was"), "soft small", "span")
         for share in (0.0, *_STEPS):
             # The formula of grid.js, or the legend would show other colours than the cells.
             percent = 8 + 42 * share if share else 0
             tint = f"background: color-mix(in srgb, var(--tint) {percent:.0f}%, transparent)"
             theme.box("tint-step", "span").style(tint)
-        theme.text("says nothing any more", "soft small", "span")
+        theme.text(_("says nothing any more"), "soft small", "span")
 
 
 def _build_heads(run: Run, names: tuple[str, ...]) -> list[dict[str, Any]]:
     """The heads of the columns: what was done with each, and what it lost."""
-    heads: list[dict[str, Any]] = [{"name": "alike", "type": "rows in the group"}]
+    heads: list[dict[str, Any]] = [{"name": "alike", "type": _("rows in the group")}]
     for name in names:
         roles = ("quasi", "sensitive", "sets")
         role = next((role for role in roles if name in getattr(run.recipe, role)), "plain")
         lost = run.report["columns"].get(name)
-        told = _ROLES[role] if lost is None else f"{theme.format_percent(lost['ncp'])} lost"
+        told = _(_ROLES[role]) if lost is None else _("{share} lost", share=theme.format_percent(lost["ncp"]))
         heads.append({"name": name, "type": told, "role": role})
     return heads

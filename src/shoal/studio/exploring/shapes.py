@@ -5,30 +5,34 @@ from __future__ import annotations
 from nicegui import ui
 
 from shoal.report import svg
-from shoal.report.charts import BEFORE_AFTER
+from shoal.report.charts import list_sides
 from shoal.studio import theme
 from shoal.studio.running import Run
+from shoal.support.language import translate as _
 
 _AT_ONCE = 4  # charts of columns before somebody asks for more
 
 
 def draw_columns(run: Run) -> None:
     """How far every column was generalised, and its distribution before and after."""
-    found = run.figures["explore"]
+    found = run.drawn
     with theme.card(
-        "What became of the columns",
-        "How far values went. At the end of a line: how many values a released one stands for, typically.",
+        _("What became of the columns"),
+        _("How far values went. At the end of a line: how many values a released one stands for, typically."),
         id="columns",
     ):
         theme.draw_chart(found["levels"])
-        heading = "In the release" if run.released_only else "Before and after"
+        heading = _("In the release") if run.released_only else _("Before and after")
         theme.text(heading, "", "h3").style("margin-top: 18px")
         theme.text(
-            "After is what a reader of the release would think, each row spread evenly over what it may be.",
+            _(
+                "After is what a reader of the release would think, each row spread evenly over "
+                "what it may be."
+            ),
             "soft small",
         )
         if not run.released_only:
-            theme.draw_chart(svg.draw_legend(BEFORE_AFTER))
+            theme.draw_chart(svg.draw_legend(list_sides()))
         drawn = found["columns"]
         with theme.box("charts"):
             for name, chart in drawn[:_AT_ONCE]:
@@ -49,7 +53,9 @@ def _offer_more_charts(drawn: list[tuple[str, str]]) -> None:
                 _draw_chart(name, chart)
 
     names = ", ".join(name for name, _ in drawn)
-    asking = theme.button(f"Show {len(drawn)} more", draw_rest, "outline", icon="expand_more").tooltip(names)
+    asking = theme.button(
+        _("Show {count} more", count=len(drawn)), draw_rest, "outline", icon="expand_more"
+    ).tooltip(names)
 
 
 def _draw_chart(name: str, chart: str) -> None:
@@ -60,30 +66,33 @@ def _draw_chart(name: str, chart: str) -> None:
 
 def draw_groups(run: Run) -> None:
     """How many rows look the same."""
-    found = run.figures["explore"]
+    found = run.drawn
     with theme.card(
-        "Groups of rows that look the same (equivalence classes)",
-        "The larger the group, the harder it is to tell whose row is whose.",
+        _("Groups of rows that look the same (equivalence classes)"),
+        _("The larger the group, the harder it is to tell whose row is whose."),
         id="groups",
     ):
-        theme.text("Rows of the release, by the size of their group", "", "h3")
+        theme.text(_("Rows of the release, by the size of their group"), "", "h3")
         theme.draw_chart(found["classes"])
         if run.released_only:
             return
-        theme.text("Share of the rows that look like so many or fewer", "", "h3").style("margin-top: 16px")
-        theme.draw_chart(svg.draw_legend(BEFORE_AFTER))
+        theme.text(_("Share of the rows that look like so many or fewer"), "", "h3").style("margin-top: 16px")
+        theme.draw_chart(svg.draw_legend(list_sides()))
         theme.draw_chart(found["curve"])
 
 
 def draw_sensitive_values(run: Run) -> None:
     """What a group tells about sensitive values."""
-    found = run.figures["explore"]["sensitive"]
+    found = run.drawn["sensitive"]
     if not found:
         return
     with theme.card(
-        "What a group tells about sensitive values",
-        "Anyone who finds the group of a person learns what its rows have. The nearer that is to the whole "
-        "release, the less is learned: a distance of 0 means alike, 1 as different as can be.",
+        _("What a group tells about sensitive values"),
+        _(
+            "Anyone who finds the group of a person learns what its rows have. The nearer that is "
+            "to the whole "
+            "release, the less is learned: a distance of 0 means alike, 1 as different as can be."
+        ),
         id="sensitive",
     ):
         for chart in found:
@@ -93,8 +102,8 @@ def draw_sensitive_values(run: Run) -> None:
 def draw_limits(run: Run) -> None:
     """What no goal of this run protects from."""
     with (
-        ui.expansion("What this does not protect from", icon="shield").classes("card advanced"),
+        ui.expansion(_("What this does not protect from"), icon="shield").classes("card advanced"),
         theme.box("limits", "ul"),
     ):
-        for sentence in run.figures["explore"]["limits"]:
+        for sentence in run.drawn["limits"]:
             theme.text(sentence, "small", "li")

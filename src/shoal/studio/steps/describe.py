@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -22,36 +22,38 @@ from shoal.studio.problems import find_type_problem
 from shoal.studio.state import GROUPED, StudioWorkspace
 from shoal.studio.steps.open_table import count_columns, draw_recipe_note, open_file
 from shoal.studio.uploader import draw_uploader
+from shoal.support.language import mark, translate_message
+from shoal.support.language import translate as _
 from shoal.table import ColumnType, to_strings
 from shoal.table.formats import list_suffixes
 from shoal.table.sets import check_separator, split_sets
 
 ROLES = {
-    "quasi": "Recognisable",
-    "set": "Several values",
-    "sensitive": "Sensitive",
-    "identifier": "Names a person",
-    "person": "Says whose row it is",
-    "plain": "Keep as it is",
+    "quasi": mark("Recognisable"),
+    "set": mark("Several values"),
+    "sensitive": mark("Sensitive"),
+    "identifier": mark("Names a person"),
+    "person": mark("Says whose row it is"),
+    "plain": mark("Keep as it is"),
 }
 _MEANING = {
-    "quasi": "somebody may know it of a person: it is made coarser",
-    "set": "cells have several values, as A|B, of which somebody may know some: rare ones are grouped",
-    "sensitive": "nobody should learn it of a person: it stays, but mixed",
-    "identifier": "points at one person: it is left out",
-    "person": "people have several rows: they are counted by it; it is left out, or a pseudonym",
-    "plain": "neither: it stays as it is",
+    "quasi": mark("somebody may know it of a person: it is made coarser"),
+    "set": mark("cells have several values, as A|B, of which somebody may know some: rare ones are grouped"),
+    "sensitive": mark("nobody should learn it of a person: it stays, but mixed"),
+    "identifier": mark("points at one person: it is left out"),
+    "person": mark("people have several rows: they are counted by it; it is left out, or a pseudonym"),
+    "plain": mark("neither: it stays as it is"),
 }
 _TYPES = {
-    "string": "text",
-    "integer": "whole number",
-    "float": "number",
-    "date": "date",
-    "datetime": "date and time",
-    "ordered": "ordered text",
-    "boolean": "yes or no",
+    "string": mark("text"),
+    "integer": mark("whole number"),
+    "float": mark("number"),
+    "date": mark("date"),
+    "datetime": mark("date and time"),
+    "ordered": mark("ordered text"),
+    "boolean": mark("yes or no"),
 }
-_FURTHER = (
+_FURTHER = mark(
     "Visits, laboratory tests or prescriptions, in files of their own. In the table above everybody then has "
     "one row."
 )
@@ -66,8 +68,8 @@ def draw_step(page: Page) -> None:
     """Draw the step."""
     workspace = page.workspace
     theme.draw_heading(
-        "Describe the columns",
-        "Shoal has guessed what each column is, and says why. You know better: go through them once.",
+        _("Describe the columns"),
+        _("Shoal has guessed what each column is, and says why. You know better: go through them once."),
     )
     if not workspace.proposals:
         _start_suggesting(workspace)
@@ -75,7 +77,7 @@ def draw_step(page: Page) -> None:
     draw_recipe_note(workspace)
     _draw_notices(page)
     _draw_legend()
-    picker = ColumnPicker(page, ROLES)
+    picker = ColumnPicker(page, _name_roles(ROLES))
     picker.draw()
     risks: list[Callable[[], object]] = []
     for table in ("", *workspace.events):
@@ -111,10 +113,12 @@ def _draw_columns(page: Page, table: str, picker: ColumnPicker, risks: list[Call
         workspace.remove_events(table)
         page.mark_changed()
 
-    with theme.card(f"Also: {found.file}", f"{found.table.rows:,} rows about the same people."):
+    with theme.card(
+        _("Also: {file}", file=found.file), _("{rows:,} rows about the same people.", rows=found.table.rows)
+    ):
         risks += [_draw_column(page, name, picker) for name in names]
-        made = theme.button("Leave this table out", remove_table, "flat", icon="close")
-        made.props["aria-label"] = f"Leave {found.file} out"
+        made = theme.button(_("Leave this table out"), remove_table, "flat", icon="close")
+        made.props["aria-label"] = _("Leave {file} out", file=found.file)
 
 
 def _draw_event_upload(page: Page) -> None:
@@ -129,27 +133,39 @@ def _draw_event_upload(page: Page) -> None:
             if workspace.source is not source:
                 raise InputError("another table was opened meanwhile: bring the file again")
         except ShoalError as error:
-            workspace.further.failure = f"{capitalize_sentence(str(error))}."
+            workspace.further.failure = f"{capitalize_sentence(translate_message(str(error)))}."
             workspace.uploads.remove_file(path)
         else:
             workspace.add_events(made)
         page.mark_changed()
 
-    with theme.card("Further tables about the same people", _FURTHER, id="further"):
+    with theme.card(_("Further tables about the same people"), _(_FURTHER), id="further"):
         for file in workspace.list_missing_events():
-            theme.note(f"{workspace.taken} names the table {file}: bring it along here.", "warn")
+            theme.note(
+                _("{taken} names the table {file}: bring it along here.", taken=workspace.taken, file=file),
+                "warn",
+            )
         if person is None:
             theme.text(
-                f"First mark the column that all tables have as {ROLES['person']}, above.", "soft small"
+                _(
+                    "First mark the column that all tables have as {person}, above.",
+                    person=_(ROLES["person"]),
+                ),
+                "soft small",
             )
             return
         theme.text(
-            f"{person} says whose row it is. Every further table needs this column, too.", "small"
+            _("{person} says whose row it is. Every further table needs this column, too.", person=person),
+            "small",
         ).style("margin-bottom: 10px")
         if workspace.further.failure:
             theme.note(workspace.further.failure, "bad").style("margin-bottom: 10px")
         made = draw_uploader(
-            workspace, add_table, "A table of events", ",".join(list_suffixes()), name=workspace.name_of_other
+            workspace,
+            add_table,
+            _("A table of events"),
+            ",".join(list_suffixes()),
+            name=workspace.name_of_other,
         )
         made.props("bordered")
 
@@ -164,11 +180,13 @@ def _draw_footer(page: Page) -> None:
     ready = bool(workspace.of_role("quasi")) and not list_type_problems(workspace)
     if not workspace.of_role("quasi"):
         theme.note(
-            "Mark at least one column as recognisable: what somebody could know of a person. Columns of "
-            "several values alone are for the command line.",
+            _(
+                "Mark at least one column as recognisable: what somebody could know of a person. Columns of "
+                "several values alone are for the command line."
+            ),
             "warn",
         )
-    theme.draw_step_buttons("open", "Choose a goal", "goal", ready)
+    theme.draw_step_buttons("open", _("Choose a goal"), "goal", ready)
 
 
 def _start_suggesting(workspace: StudioWorkspace) -> None:
@@ -176,11 +194,11 @@ def _start_suggesting(workspace: StudioWorkspace) -> None:
     source = workspace.source
     assert source is not None
     if workspace.failure:
-        theme.note(workspace.failure, "bad")
+        theme.note(translate_message(workspace.failure), "bad")
         return
     with theme.card(), theme.box("rowed"):
         ui.spinner(size="28px")
-        theme.text("Looking at the columns", "strong", role="status")
+        theme.text(_("Looking at the columns"), "strong", role="status")
 
     async def suggest_roles() -> None:
         # Once the columns are counted the page redraws, and the proposals are made then.
@@ -207,21 +225,39 @@ def _draw_notices(page: Page) -> None:
             reading = replace(source.reading, na=tuple(dict.fromkeys((*source.reading.na, *texts))))
             await open_file(page, source.path, reading, source.sample)
 
-        told = " and ".join(f"'{text}'" for text in texts)
+        told = _(" and ").join(f"'{text}'" for text in texts)
         with theme.box("note warn", role="note", data_notice="missing"):
             ui.icon("help").props("aria-hidden=true")
-            theme.text(f"{told} in {', '.join(workspace.markers)} looks like a missing value.")
-            theme.button("It means missing", read_as_missing, "outline")
+            theme.text(
+                _(
+                    "{told} in {markers} looks like a missing value.",
+                    told=told,
+                    markers=", ".join(workspace.markers),
+                )
+            )
+            theme.button(_("It means missing"), read_as_missing, "outline")
     for first, second in workspace.equivalent:
-        theme.note(f"{first} and {second} {EQUIVALENT}. Mark the other as Names a person to leave it out.")
+        theme.note(
+            _(
+                "{first} and {second} {equivalent}. Mark the other as Names a person to leave it out.",
+                first=first,
+                second=second,
+                equivalent=translate_message(EQUIVALENT),
+            )
+        )
 
 
 def _draw_legend() -> None:
     with theme.box("rowed").style("margin-bottom: 16px; gap: 8px 22px"):
-        for role, name in ROLES.items():
+        for role, name in _name_roles(ROLES).items():
             with theme.box("rowed").style("gap: 8px"):
                 theme.badge(name, role)
-                theme.text(_MEANING[role], "soft small", "span")
+                theme.text(_(_MEANING[role]), "soft small", "span")
+
+
+def _name_roles(roles: Mapping[str, str]) -> dict[str, str]:
+    """Roles, each with its name in the language of the reader."""
+    return {role: _(name) for role, name in roles.items()}
 
 
 def _draw_column(page: Page, name: str, picker: ColumnPicker) -> Callable[[], object]:
@@ -239,7 +275,9 @@ def _draw_column(page: Page, name: str, picker: ColumnPicker) -> Callable[[], ob
                 theme.text(f"{profile.distinct_values:,} values", "soft small")
                 if profile.missing:
                     share = theme.format_percent(profile.missing / profile.alone.rows)
-                    theme.text(f"{profile.missing:,} missing ({share})", "soft small")
+                    theme.text(
+                        _("{missing:,} missing ({share})", missing=profile.missing, share=share), "soft small"
+                    )
         draw_distribution(profile)
 
         def redraw_role() -> None:
@@ -251,11 +289,19 @@ def _draw_column(page: Page, name: str, picker: ColumnPicker) -> Callable[[], ob
         with theme.box("column-choice"):
             change_role = _make_choice_handler(page, name, "role", redraw_role)
             is_event = bool(split_column(workspace.events, name)[0])
-            _draw_select(f"Role of {name}", _EVENT_ROLES if is_event else ROLES, choice.role, change_role)
+            _draw_select(
+                _("Role of {name}", name=name),
+                _name_roles(_EVENT_ROLES if is_event else ROLES),
+                choice.role,
+                change_role,
+            )
             # The empty key states no type: the recipe leaves it out, and it is inferred.
-            types = {"": f"{_TYPES[profile.type]} (found)", **{t: _TYPES[t] for t in get_args(ColumnType)}}
+            types = {
+                "": _("{type} (found)", type=_(_TYPES[profile.type])),
+                **{t: _(_TYPES[t]) for t in get_args(ColumnType)},
+            }
             change_type = _make_choice_handler(page, name, "type", told.refresh)
-            _draw_select(f"Type of {name}", types, choice.type or "", change_type)
+            _draw_select(_("Type of {name}", name=name), types, choice.type or "", change_type)
         with theme.box("why"):
             told()
             risk()
@@ -268,8 +314,12 @@ def _draw_consequences(page: Page, name: str) -> None:
     """What follows from the choices for a column, in words."""
     workspace = page.workspace
     choice, proposal = workspace.choices[name], workspace.proposals[name]
-    yours = "" if choice.role == proposal.role else f"Your choice. Suggested was {ROLES[proposal.role]}: "
-    theme.text(f"{yours}{proposal.why}")
+    yours = (
+        ""
+        if choice.role == proposal.role
+        else _("Your choice. Suggested was {role}: ", role=_(ROLES[proposal.role]))
+    )
+    theme.text(f"{yours}{translate_message(proposal.why)}")
     for warning in list_warnings(workspace, name):
         theme.text(warning, "warn strong")
     if problem := workspace.type_problems.get(name):
@@ -291,14 +341,21 @@ def _draw_person_offer(page: Page, name: str) -> None:
     workspace = page.workspace
     assert workspace.source is not None
     values, rows = workspace.profiles[name].distinct_values, workspace.source.rows
-    theme.text(f"It repeats: {values:,} values in {rows:,} rows. Does it say whose row it is?", "strong")
+    theme.text(
+        _(
+            "It repeats: {values:,} values in {rows:,} rows. Does it say whose row it is?",
+            values=values,
+            rows=rows,
+        ),
+        "strong",
+    )
 
     def take_offer() -> None:
         workspace.change_choice(name, role="person")
         page.mark_changed()
 
-    made = theme.button("Count people by it", take_offer, "outline", icon="groups")
-    made.props["aria-label"] = made.props["data-key"] = f"Count people by {name}"
+    made = theme.button(_("Count people by it"), take_offer, "outline", icon="groups")
+    made.props["aria-label"] = made.props["data-key"] = _("Count people by {name}", name=name)
 
 
 def may_say_person(workspace: StudioWorkspace, name: str) -> bool:
@@ -315,24 +372,26 @@ def _draw_tools(page: Page, name: str) -> None:
     workspace = page.workspace
     if workspace.choices[name].role not in GROUPED:
         return
-    label = "Hierarchy ✓" if name in workspace.trees else "Hierarchy"
+    label = _("Hierarchy ✓") if name in workspace.trees else _("Hierarchy")
     made = theme.button(label, lambda: hierarchies.open_dialog(page, name), "flat", icon="account_tree")
-    made.tooltip("Group the values as they should be released")
-    made.props["aria-label"] = f"Hierarchy of {name}"
+    made.tooltip(_("Group the values as they should be released"))
+    made.props["aria-label"] = _("Hierarchy of {name}", name=name)
 
 
 def _draw_set_offer(page: Page, name: str) -> None:
     """Offer to protect the values of a cell one by one."""
     proposal = page.workspace.proposals[name]
-    theme.text(f"It looks like a column of sets: {proposal.items}.", "strong")
+    theme.text(
+        _("It looks like a column of sets: {items}.", items=translate_message(proposal.items)), "strong"
+    )
 
     def take_offer() -> None:
         page.workspace.change_choice(name, role="set", separator=proposal.separator)
         page.mark_changed()
 
-    made = theme.button("Protect each value of a cell", take_offer, "outline", icon="join_inner")
-    made.props["aria-label"] = f"Protect each value of a cell of {name}"
-    made.props["data-key"] = f"Protect each value of a cell of {name}"
+    made = theme.button(_("Protect each value of a cell"), take_offer, "outline", icon="join_inner")
+    made.props["aria-label"] = _("Protect each value of a cell of {name}", name=name)
+    made.props["data-key"] = _("Protect each value of a cell of {name}", name=name)
 
 
 def _draw_separator_input(page: Page, name: str) -> None:
@@ -346,9 +405,9 @@ def _draw_separator_input(page: Page, name: str) -> None:
         page.mark_changed(redraw=False)
 
     made = ui.input(
-        "Between two values", value=workspace.choices[name].separator, on_change=set_separator
+        _("Between two values"), value=workspace.choices[name].separator, on_change=set_separator
     ).props("outlined dense debounce=400")
-    made.props["aria-label"] = f"Between two values of {name}"
+    made.props["aria-label"] = _("Between two values of {name}", name=name)
     shown()
 
 
@@ -368,9 +427,21 @@ def _draw_items(workspace: StudioWorkspace, name: str) -> None:
         .sort(["rows", "item"], descending=[True, False], maintain_order=True)
     )
     told = ", ".join(common["item"].head(_EXAMPLES).to_list())
-    theme.text(f"{common.height:,} different values, {len(items):,} in all: {told}", "", "div")
+    theme.text(
+        _(
+            "{height:,} different values, {count:,} in all: {told}",
+            height=common.height,
+            count=len(items),
+            told=told,
+        ),
+        "",
+        "div",
+    )
     if len(items) and len(items) == len(set(row.tolist())):
-        theme.text(f"No cell has '{separator}' in it, so that every cell is one value", "warn strong")
+        theme.text(
+            _("No cell has '{separator}' in it, so that every cell is one value", separator=separator),
+            "warn strong",
+        )
 
 
 def _draw_fold_checkbox(page: Page, name: str) -> None:
@@ -380,10 +451,12 @@ def _draw_fold_checkbox(page: Page, name: str) -> None:
         page.workspace.change_choice(name, fold=bool(event.value))
         page.mark_changed(redraw=False)
 
-    made = ui.checkbox("Count spellings as one", value=page.workspace.choices[name].fold, on_change=set_fold)
+    made = ui.checkbox(
+        _("Count spellings as one"), value=page.workspace.choices[name].fold, on_change=set_fold
+    )
     made.props["dense"] = True
-    made.props["aria-label"] = f"Count spellings of {name} as one"
-    made.tooltip("HIV, hiv and HIV with a blank count as one value. They are released as they are.")
+    made.props["aria-label"] = _("Count spellings of {name} as one", name=name)
+    made.tooltip(_("HIV, hiv and HIV with a blank count as one value. They are released as they are."))
 
 
 def _draw_order_input(page: Page, name: str) -> None:
@@ -399,7 +472,7 @@ def _draw_order_input(page: Page, name: str) -> None:
 
     # Kept even if nobody changes it: the type needs an order, and the page shows this one.
     workspace.change_choice(name, order=known)
-    made = ui.input("Its values, from first to last", value=", ".join(known), on_change=set_order)
+    made = ui.input(_("Its values, from first to last"), value=", ".join(known), on_change=set_order)
     made.props("outlined dense debounce=400")
 
 
@@ -425,11 +498,17 @@ def list_warnings(workspace: StudioWorkspace, name: str) -> Iterator[str]:
     choice, profile, proposal = workspace.choices[name], workspace.profiles[name], workspace.proposals[name]
     alone = profile.alone.uniqueness
     if choice.role not in ("identifier", "person", "set") and alone >= _TELLING:
-        as_it_is = " and is released as it is" if choice.role in ("plain", "sensitive") else ""
-        whom = "rows" if split_column(workspace.events, name)[0] else "people"
-        yield f"{name} alone singles out {theme.format_percent(alone)} of the {whom}{as_it_is}"
+        as_it_is = _(" and is released as it is") if choice.role in ("plain", "sensitive") else ""
+        whom = _("rows") if split_column(workspace.events, name)[0] else _("people")
+        yield _(
+            "{name} alone singles out {alone} of the {whom}{as_it_is}",
+            name=name,
+            alone=theme.format_percent(alone),
+            whom=whom,
+            as_it_is=as_it_is,
+        )
     if proposal.role == "identifier" and choice.role not in ("identifier", "person"):
-        yield "It looks like something that names a person"
+        yield _("It looks like something that names a person")
 
 
 def _make_choice_handler(
@@ -473,19 +552,23 @@ def _draw_combined_risk(workspace: StudioWorkspace) -> None:
         return
     now = workspace.get_current_measures()
     if now is None:
-        theme.text("Counting what these columns tell together", "soft small")
+        theme.text(_("Counting what these columns tell together"), "soft small")
         count_now(workspace)
         return
     if isinstance(now, str):
         theme.note(now, "bad")
         return
     share = now.measures.uniqueness
-    of_whom = " of the table of people" if workspace.events else ""
-    told = (
-        f"Together, the {len(quasi)} recognisable columns{of_whom} single out {theme.format_percent(share)} "
-        "of the people"
+    of_whom = _(" of the table of people") if workspace.events else ""
+    told = _(
+        "Together, the {count} recognisable columns{of_whom} single out {share} of the people",
+        count=len(quasi),
+        of_whom=of_whom,
+        share=theme.format_percent(share),
     )
-    theme.note(f"{told}. This is what the next steps repair.", "warn" if share >= _TELLING else "")
+    theme.note(
+        _("{told}. This is what the next steps repair.", told=told), "warn" if share >= _TELLING else ""
+    )
 
 
 def count_now(workspace: StudioWorkspace) -> None:

@@ -24,6 +24,8 @@ from shoal.studio.state import ComponentSettings, CurrentMeasures, GoalSettings,
 from shoal.studio.steps.describe import count_now
 from shoal.studio.teaching import draw_lessons
 from shoal.studio.uploader import draw_uploader
+from shoal.support.language import format_number, translate_message
+from shoal.support.language import translate as _
 
 _SIZES = (2, 3, 5, 11, 20, 50)
 
@@ -31,15 +33,17 @@ _SIZES = (2, 3, 5, 11, 20, 50)
 def draw_step(page: Page) -> None:
     """Draw the step."""
     workspace = page.workspace
-    theme.draw_heading("Choose a goal", "How well should people be hidden? More hiding costs more detail.")
+    theme.draw_heading(
+        _("Choose a goal"), _("How well should people be hidden? More hiding costs more detail.")
+    )
     presets = ui.refreshable(lambda: _draw_presets(page))
     presets()
     with theme.box("two"):
         _draw_usual_settings(page)
         has_now = ui.refreshable(lambda: _draw_current_measures(workspace))
-        whose = " of the table of people" if workspace.events else ""
-        about = f"Without any protection, by the columns{whose} that you marked."
-        with theme.card("What the table has now", about):
+        whose = _(" of the table of people") if workspace.events else ""
+        about = _("Without any protection, by the columns{whose} that you marked.", whose=whose)
+        with theme.card(_("What the table has now"), about):
             has_now()
     redraw_curve = draw_tradeoff(page)
     if has_people(page):
@@ -69,7 +73,7 @@ def _draw_verdict(page: Page) -> None:
     problem = find_goal_problem(page.workspace)
     if problem:
         theme.note(problem, "warn")
-    theme.draw_step_buttons("describe", "On to the run", "run", not problem)
+    theme.draw_step_buttons("describe", _("On to the run"), "run", not problem)
 
 
 # Presets.
@@ -77,7 +81,7 @@ def _draw_verdict(page: Page) -> None:
 
 def _draw_presets(page: Page) -> None:
     now = page.workspace.get_current_measures()
-    with theme.box("presets", role="group", aria_label="Goals"):
+    with theme.box("presets", role="group", aria_label=_("Goals")):
         for preset in PRESETS.values():
             _draw_preset(page, preset, now if isinstance(now, CurrentMeasures) else None)
 
@@ -87,14 +91,17 @@ def _draw_preset(page: Page, preset: GoalPreset, now: CurrentMeasures | None) ->
     kind = f"preset {'chosen' if chosen else ''}"
     with theme.box(kind, "button", aria_pressed=str(chosen).lower(), data_key=preset.key) as made:
         with theme.box("name", "span"):
-            theme.text(preset.name, "", "span")
+            theme.text(_(preset.name), "", "span")
             if chosen:
                 theme.text("✓", "", "span", aria_hidden="true")
-        theme.text(preset.words, "words", "span")
-        theme.text(preset.why, "why", "span")
+        theme.text(_(preset.words), "words", "span")
+        theme.text(_(preset.why), "why", "span")
         if now is not None:
             theme.text(
-                f"Now {theme.format_percent(now.compute_share_below(preset.k))} are in smaller groups",
+                _(
+                    "Now {share} are in smaller groups",
+                    share=theme.format_percent(now.compute_share_below(preset.k)),
+                ),
                 "now",
                 "span",
             )
@@ -112,29 +119,38 @@ def _draw_preset(page: Page, preset: GoalPreset, now: CurrentMeasures | None) ->
 def _draw_usual_settings(page: Page) -> None:
     workspace = page.workspace
     sensitive = workspace.of_role("sensitive")
-    named = " and ".join(sensitive)
-    with theme.card("In your own numbers", "The goal that you chose above, to be changed as you like."):
+    named = _(" and ").join(sensitive)
+    with theme.card(_("In your own numbers"), _("The goal that you chose above, to be changed as you like.")):
         with theme.box("sentences"):
             _draw_sentence(
-                _make_number_input(page, "k", "k"), "people at least look alike in every group (k-anonymity)"
+                _make_number_input(page, "k", "k"),
+                _("people at least look alike in every group (k-anonymity)"),
             )
             if sensitive:
                 _draw_sentence(
                     _make_number_input(page, "distinct-l", "l"),
-                    f"distinct values of {named} at least in every group (l-diversity)",
+                    _("distinct values of {named} at least in every group (l-diversity)", named=named),
                 )
                 _draw_sentence(
                     _make_number_input(page, "t", "t"),
-                    f"is the farthest that the mix of {named} in a group may be from that of the whole "
-                    "table: 0 is the same mix, 1 is any (t-closeness)",
+                    _(
+                        "is the farthest that the mix of {named} in a group may be from that of the whole "
+                        "table: 0 is the same mix, 1 is any (t-closeness)",
+                        named=named,
+                    ),
                 )
             _draw_sentence(
-                _make_suppress_input(page), "percent of the rows may be left out where they stand in the way"
+                _make_suppress_input(page),
+                _("percent of the rows may be left out where they stand in the way"),
             )
         _draw_strict_switch(page)
         if not workspace.asks_sensitive:
-            why = "Where single rows or items are known" if sensitive else "No column is sensitive, so that"
-            theme.text(f"{why} nothing is asked of what a group has in common.", "soft small")
+            why = (
+                _("Where single rows or items are known")
+                if sensitive
+                else _("No column is sensitive, so that")
+            )
+            theme.text(_("{why} nothing is asked of what a group has in common.", why=why), "soft small")
 
 
 def _draw_strict_switch(page: Page) -> None:
@@ -144,10 +160,10 @@ def _draw_strict_switch(page: Page) -> None:
         _store_goal(page, replace(page.workspace.goal, strict=bool(event.value)))
 
     ui.switch(
-        "Release nothing while all columns together give people away",
+        _("Release nothing while all columns together give people away"),
         value=page.workspace.goal.strict,
         on_change=set_strict,
-    ).tooltip("A run then fails if it has a severe finding that nobody accepted")
+    ).tooltip(_("A run then fails if it has a severe finding that nobody accepted"))
 
 
 def _draw_sentence(control: ui.number, words: str) -> None:
@@ -169,7 +185,7 @@ def _make_number_input(page: Page, model: str, parameter: str) -> ui.number:
         number = event.value if model == "t" or event.value is None else int(event.value)
         _store_goal(page, set_parameter(page.workspace.goal, model, parameter, number))
 
-    return ui.number(value=value, min=low, step=jump, placeholder="not asked", on_change=set_number).props(
+    return ui.number(value=value, min=low, step=jump, placeholder=_("not asked"), on_change=set_number).props(
         "outlined dense debounce=250"
     )
 
@@ -196,7 +212,7 @@ def _store_goal(page: Page, goal: GoalSettings) -> None:
 def _draw_current_measures(workspace: StudioWorkspace) -> None:
     now = workspace.get_current_measures()
     if now is None:
-        theme.text("Counting", "soft", role="status")
+        theme.text(_("Counting"), "soft", role="status")
         count_now(workspace)
         return
     if isinstance(now, str):
@@ -205,26 +221,30 @@ def _draw_current_measures(workspace: StudioWorkspace) -> None:
     found = now.measures
     theme.draw_tiles(
         [
-            (f"{found.k:,}", "is the size of the smallest group"),
-            (theme.format_percent(found.uniqueness), "stand alone"),
-            (theme.format_percent(found.average_risk), "are found by somebody who guesses for all"),
+            (format_number(found.k, ","), _("is the size of the smallest group")),
+            (theme.format_percent(found.uniqueness), _("stand alone")),
+            (theme.format_percent(found.average_risk), _("are found by somebody who guesses for all")),
         ]
     )
     lines = [
-        svg.Bar(f"under {k}", (now.compute_share_below(k),), theme.format_percent(now.compute_share_below(k)))
+        svg.Bar(
+            _("under {k}", k=k),
+            (now.compute_share_below(k),),
+            theme.format_percent(now.compute_share_below(k)),
+        )
         for k in _SIZES
     ]
-    theme.text("People in groups that are smaller than", "small strong")
-    theme.draw_chart(svg.draw_bars("People in small groups", lines, ["before"]))
+    theme.text(_("People in groups that are smaller than"), "small strong")
+    theme.draw_chart(svg.draw_bars(_("People in small groups"), lines, ["before"]))
     for name, each in found.sensitive.items():
         theme.text(f"{name}: {_describe_diversity(each.distinct_l)}.", "small soft")
 
 
 def _describe_diversity(least: int) -> str:
     return (
-        "some group shares one value, so that all of it is known"
+        _("some group shares one value, so that all of it is known")
         if least == 1
-        else f"at least {least} values per group"
+        else _("at least {least} values per group", least=least)
     )
 
 
@@ -232,7 +252,7 @@ def _describe_diversity(least: int) -> str:
 
 
 def _draw_advanced(page: Page) -> None:
-    with ui.expansion("Advanced: models, algorithm and every parameter", icon="tune").classes(
+    with ui.expansion(_("Advanced: models, algorithm and every parameter"), icon="tune").classes(
         "card advanced"
     ) as made:
         made.props("header-class=strong")
@@ -247,19 +267,21 @@ def _draw_advanced(page: Page) -> None:
 
 def _draw_models(page: Page) -> None:
     workspace = page.workspace
-    theme.text("Privacy models", "", "h3")
-    theme.text("All of them must hold together.", "soft small")
+    theme.text(_("Privacy models"), "", "h3")
+    theme.text(_("All of them must hold together."), "soft small")
     known = {"column": workspace.of_role("sensitive")}
     for at, chosen in enumerate(workspace.goal.models):
         with theme.box("dial-card"):
             with theme.box("rowed spread"):
                 theme.text(chosen.name, "strong mono")
-                theme.button("Remove", _make_remover(page, at), "flat", icon="close")
-            theme.text(describe_component(MODELS[chosen.name]), "soft small")
+                theme.button(_("Remove"), _make_remover(page, at), "flat", icon="close")
+            theme.text(translate_message(describe_component(MODELS[chosen.name])), "soft small")
             draw_form(MODELS[chosen.name], chosen.values, _make_changer(page, at), known)
             if "population" in (dial.name for dial in list_form_fields(MODELS[chosen.name])):
                 _draw_population_upload(page, at)
-    add = ui.select(list(MODELS), label="Add a model", on_change=lambda event: _add_model(page, event.value))
+    add = ui.select(
+        list(MODELS), label=_("Add a model"), on_change=lambda event: _add_model(page, event.value)
+    )
     add.props("outlined dense options-dense").style("min-width: 240px; max-width: 320px")
 
 
@@ -272,7 +294,9 @@ def _draw_population_upload(page: Page, at: int) -> None:
         _make_changer(page, at)({**workspace.goal.models[at].values, "population": path.name})
         page.mark_changed()
 
-    made = draw_uploader(workspace, add_population, "Table of the population", name=workspace.name_of_other)
+    made = draw_uploader(
+        workspace, add_population, _("Table of the population"), name=workspace.name_of_other
+    )
     made.props("bordered")
 
 
@@ -305,7 +329,7 @@ def _add_model(page: Page, name: str | None) -> None:
 
 def _draw_algorithm(page: Page) -> None:
     goal = page.workspace.goal
-    theme.text("Algorithm", "", "h3")
+    theme.text(_("Algorithm"), "", "h3")
 
     def choose_algorithm(event: events.ValueChangeEventArguments[str]) -> None:
         # Without values: the parameters of another algorithm do not fit.
@@ -318,24 +342,22 @@ def _draw_algorithm(page: Page) -> None:
         )
 
     made = ui.select(
-        list(ALGORITHMS), label="Algorithm", value=goal.algorithm.name, on_change=choose_algorithm
+        list(ALGORITHMS), label=_("Algorithm"), value=goal.algorithm.name, on_change=choose_algorithm
     )
-    made.props("outlined dense options-dense aria-label=Algorithm").style(
-        "min-width: 240px; max-width: 320px"
-    )
-    theme.text(describe_component(ALGORITHMS[goal.algorithm.name]), "soft small")
+    made.props("outlined dense options-dense").style("min-width: 240px; max-width: 320px")
+    theme.text(translate_message(describe_component(ALGORITHMS[goal.algorithm.name])), "soft small")
     draw_form(ALGORITHMS[goal.algorithm.name], goal.algorithm.values, change_parameters, {})
 
 
 def _draw_other_settings(page: Page) -> None:
     goal = page.workspace.goal
-    theme.text("Measure and release", "", "h3")
+    theme.text(_("Measure and release"), "", "h3")
 
     def change_setting(name: str, value: Any) -> None:
         _store_goal(page, page.workspace.goal.change_form(**{name: value}))
 
     draw_settings(goal.form, change_setting, {"loss": list(LOSSES)}, without=PEOPLE)
-    theme.text("How much each column matters", "small strong")
+    theme.text(_("How much each column matters"), "small strong")
     with theme.box("dials"):
         for name in (*page.workspace.of_role("quasi"), *page.workspace.of_role("set")):
             _draw_weight(page, name)

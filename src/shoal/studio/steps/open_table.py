@@ -21,6 +21,8 @@ from shoal.studio.projects import draw_recent_projects, take_project
 from shoal.studio.state import SourceTable, StudioWorkspace
 from shoal.studio.uploader import draw_uploader
 from shoal.studio.uploads import format_size
+from shoal.support.language import translate as _
+from shoal.support.language import translate_message
 from shoal.table import ReadOptions
 from shoal.table.formats import list_suffixes
 from shoal.table.readers import list_sheets
@@ -31,10 +33,11 @@ def draw_step(page: Page) -> None:
     """Draw the step."""
     workspace = page.workspace
     theme.draw_heading(
-        "Open a table", "A table of people, one row each. It stays on this computer, and is never changed."
+        _("Open a table"),
+        _("A table of people, one row each. It stays on this computer, and is never changed."),
     )
     if workspace.failure:
-        theme.note(workspace.failure, "bad").style("margin-bottom: 16px")
+        theme.note(translate_message(workspace.failure), "bad").style("margin-bottom: 16px")
     draw_recipe_note(workspace)
     if workspace.busy:
         _draw_waiting(workspace.busy)
@@ -54,15 +57,18 @@ def _draw_waiting(what: str) -> None:
 def _draw_choices(page: Page) -> None:
     room = format_size(page.workspace.uploads.free_bytes)
     with theme.card(
-        "Your own table", f"CSV, Parquet or Excel, also compressed; up to {room}. Or a recipe or a project."
+        _("Your own table"),
+        _("CSV, Parquet or Excel, also compressed; up to {room}. Or a recipe or a project.", room=room),
     ):
         _draw_uploader(page)
     draw_recent_projects(page, lambda path: receive_file(page, path))
-    made_up = f"A made-up hospital register: {SAMPLES['hospital'].rows:,} people who do not exist."
-    with theme.card("Or try it with a sample", made_up), theme.box("rowed"):
-        theme.button("Take the sample", lambda: _open_sample(page, "hospital"), "outline", icon="science")
+    made_up = _(
+        "A made-up hospital register: {rows:,} people who do not exist.", rows=SAMPLES["hospital"].rows
+    )
+    with theme.card(_("Or try it with a sample"), made_up), theme.box("rowed"):
+        theme.button(_("Take the sample"), lambda: _open_sample(page, "hospital"), "outline", icon="science")
         theme.button(
-            "Take one with several rows per person",
+            _("Take one with several rows per person"),
             lambda: _open_sample(page, "visits"),
             "flat",
             icon="group",
@@ -75,7 +81,7 @@ def _draw_uploader(page: Page) -> None:
 
 
 async def _open_sample(page: Page, name: str) -> None:
-    page.workspace.busy = "Making the sample"
+    page.workspace.busy = _("Making the sample")
     page.mark_changed()
     await open_file(page, await asyncio.to_thread(page.workspace.make_sample, name), sample=True)
 
@@ -83,7 +89,7 @@ async def _open_sample(page: Page, name: str) -> None:
 async def open_file(page: Page, path: Path, reading: ReadOptions | None = None, sample: bool = False) -> None:
     """Open a table, in place of the one that is open."""
     workspace = page.workspace
-    workspace.busy, workspace.failure = f"Reading {path.name}", ""
+    workspace.busy, workspace.failure = _("Reading {name}", name=path.name), ""
     page.mark_changed()
     try:
         source = await asyncio.to_thread(workspace.load_table, path, reading, sample)
@@ -108,12 +114,12 @@ def _draw_preview(page: Page, source: SourceTable) -> None:
             with theme.box(""):
                 theme.text(source.name, "", "h2")
                 theme.text(_describe_file(source), "soft small")
-            theme.button("Open another", lambda: _confirm_another(page), "outline", icon="folder_open")
+            theme.button(_("Open another"), lambda: _confirm_another(page), "outline", icon="folder_open")
         Grid("table", source.rows, heads, height=min(13, source.rows) * 30)  # pixels: 30 a row
     _draw_read_options(page, source)
     if not workspace.profiles and not workspace.failure:
         ui.timer(0.05, lambda: count_columns(workspace, source), once=True)
-    theme.draw_step_buttons(None, "Describe the columns", "describe", True)
+    theme.draw_step_buttons(None, _("Describe the columns"), "describe", True)
 
 
 async def count_columns(workspace: StudioWorkspace, source: SourceTable) -> None:
@@ -122,14 +128,14 @@ async def count_columns(workspace: StudioWorkspace, source: SourceTable) -> None
 
 
 def _describe_file(source: SourceTable) -> str:
-    facts = f"{source.rows:,} rows, {len(source.table.names)} columns"
+    facts = _("{rows:,} rows, {count} columns", rows=source.rows, count=len(source.table.names))
     origin = source.table.origin
     if origin.format == "text":
-        named = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}.get(
+        named = {",": _("comma"), ";": _("semicolon"), "\t": _("tab"), "|": _("bar")}.get(
             origin.delimiter, origin.delimiter
         )
-        facts += f"; text in {origin.encoding}, cells divided by {named}"
-    return facts + ("; made-up people" if source.sample else "")
+        facts += _("; text in {encoding}, cells divided by {named}", encoding=origin.encoding, named=named)
+    return facts + (_("; made-up people") if source.sample else "")
 
 
 def _confirm_another(page: Page) -> None:
@@ -137,7 +143,7 @@ def _confirm_another(page: Page) -> None:
         page.workspace.close_table()
         page.mark_changed()
 
-    ask_to_close(page, "Close this table", close_table)
+    ask_to_close(page, _("Close this table"), close_table)
 
 
 def ask_to_close(page: Page, label: str, close: Callable[[], Awaitable[None]]) -> None:
@@ -151,12 +157,12 @@ def ask_to_close(page: Page, label: str, close: Callable[[], Awaitable[None]]) -
 
     # Outside the part that redraws: a change in another tab must not close the dialog.
     with context.client.content, ui.dialog() as dialog, theme.box("q-card reason"):
-        theme.text("Open another table?", "", "h2")
-        theme.text("What you have chosen and run with this one is removed. Your file stays.", "soft")
+        theme.text(_("Open another table?"), "", "h2")
+        theme.text(_("What you have chosen and run with this one is removed. Your file stays."), "soft")
         with theme.box("rowed spread"):
-            theme.button("Keep this table", dialog.close, "flat")
+            theme.button(_("Keep this table"), dialog.close, "flat")
             theme.button(label, close_table)
-    dialog.props["aria-label"] = "Open another table"
+    dialog.props["aria-label"] = _("Open another table")
     dialog.on("hide", dialog.delete)
     dialog.open()
 
@@ -175,7 +181,7 @@ async def receive_file(page: Page, path: Path) -> None:
     elif page.workspace.source is None:
         await open_here()
     else:
-        ask_to_close(page, f"Open {path.name}", open_here)
+        ask_to_close(page, _("Open {name}", name=path.name), open_here)
 
 
 async def take_recipe(page: Page, path: Path) -> None:
@@ -219,11 +225,16 @@ def draw_recipe_note(workspace: StudioWorkspace) -> None:
     if workspace.waiting is not None and workspace.source is None:
         named = workspace.waiting.input
         table = f" {Path(named).name}" if named else ""
-        theme.note(f"{workspace.taken} was read. Now open its table{table}.", "good")
+        theme.note(
+            _("{taken} was read. Now open its table{table}.", taken=workspace.taken, table=table), "good"
+        )
     elif workspace.taken:
-        theme.note(f"Roles, goal and settings are those of {workspace.taken}.", "good")
+        theme.note(_("Roles, goal and settings are those of {taken}.", taken=workspace.taken), "good")
     for each in workspace.left_behind:
-        theme.note(f"The recipe names the hierarchies {Path(each).name}: bring the file along below.", "warn")
+        theme.note(
+            _("The recipe names the hierarchies {name}: bring the file along below.", name=Path(each).name),
+            "warn",
+        )
 
 
 def _draw_read_options(page: Page, source: SourceTable) -> None:
@@ -233,20 +244,22 @@ def _draw_read_options(page: Page, source: SourceTable) -> None:
     options = source.reading
     if source.table.origin.format == "excel":
         _draw_sheets(page, source)
-    made = ui.expansion("Is something read wrongly?", icon="tune").classes("card advanced")
+    made = ui.expansion(_("Is something read wrongly?"), icon="tune").classes("card advanced")
     with made, theme.box("rowed").style("padding: 8px 0"):
-        header = ui.switch("The first row has the names", value=options.header)
-        delimiter = ui.input("Delimiter", value=options.delimiter or "", placeholder="found by itself").props(
-            "outlined dense"
-        )
-        encoding = ui.input("Encoding", value=options.encoding or "", placeholder="found by itself").props(
-            "outlined dense"
-        )
+        header = ui.switch(_("The first row has the names"), value=options.header)
+        delimiter = ui.input(
+            _("Delimiter"), value=options.delimiter or "", placeholder=_("found by itself")
+        ).props("outlined dense")
+        encoding = ui.input(
+            _("Encoding"), value=options.encoding or "", placeholder=_("found by itself")
+        ).props("outlined dense")
         na = ui.input(
-            "Texts that mean missing", value=" ".join(options.na), placeholder="for example ? NA"
+            _("Texts that mean missing"), value=" ".join(options.na), placeholder=_("for example ? NA")
         ).props("outlined dense")
         decimal = ui.select(
-            {".": "a point: 1234.50", ",": "a comma: 1.234,50"}, label="Decimals after", value=options.decimal
+            {".": _("a point: 1234.50"), ",": _("a comma: 1.234,50")},
+            label=_("Decimals after"),
+            value=options.decimal,
         ).props("outlined dense options-dense")
 
         async def read_again() -> None:
@@ -260,11 +273,11 @@ def _draw_read_options(page: Page, source: SourceTable) -> None:
                     decimal=decimal.value,
                 )
             except ShoalError as error:
-                ui.notify(str(error), type="negative")
+                ui.notify(translate_message(str(error)), type="negative")
                 return
             await open_file(page, source.path, reading, source.sample)
 
-        theme.button("Read again", read_again, "outline")
+        theme.button(_("Read again"), read_again, "outline")
 
 
 def _draw_sheets(page: Page, source: SourceTable) -> None:
@@ -278,5 +291,7 @@ def _draw_sheets(page: Page, source: SourceTable) -> None:
         await open_file(page, source.path, reading, source.sample)
 
     with theme.card():
-        made = ui.select(names, label="Sheet", value=source.reading.sheet or names[0], on_change=choose_sheet)
+        made = ui.select(
+            names, label=_("Sheet"), value=source.reading.sheet or names[0], on_change=choose_sheet
+        )
         made.props("outlined dense options-dense").style("max-width: 320px")

@@ -19,15 +19,17 @@ from shoal.studio.running import PACK, Run
 from shoal.studio.steps.run import describe_settings, draw_stale_note
 from shoal.studio.words import describe_asked, format_achieved
 from shoal.studio.worker import RELEASE, REPORT
+from shoal.support.language import mark, translate_message
+from shoal.support.language import translate as _
 
 _ABOUT = {
-    ".csv": "the release as text, for every program",
-    ".tsv": "the release as text, for every program",
-    ".parquet": "the release with types, for large tables",
-    ".xlsx": "the release as a workbook",
-    ".html": "the report: what was promised, found and lost",
-    ".toml": "the recipe: what was done, to do it again",
-    ".zip": "the hierarchies, one file each",
+    ".csv": mark("the release as text, for every program"),
+    ".tsv": mark("the release as text, for every program"),
+    ".parquet": mark("the release with types, for large tables"),
+    ".xlsx": mark("the release as a workbook"),
+    ".html": mark("the report: what was promised, found and lost"),
+    ".toml": mark("the recipe: what was done, to do it again"),
+    ".zip": mark("the hierarchies, one file each"),
 }
 
 
@@ -36,7 +38,7 @@ def draw_step(page: Page) -> None:
     workspace, run = page.workspace, page.workspace.find_run()
     assert run is not None
     theme.draw_heading(
-        "Release", "The table to give away, checked as an outsider would, and how to make it again."
+        _("Release"), _("The table to give away, checked as an outsider would, and how to make it again.")
     )
     done = {
         each.number: f"{each.title}: {describe_settings(each.recipe)}"
@@ -49,14 +51,14 @@ def draw_step(page: Page) -> None:
             workspace.shown = event.value
             page.mark_changed()
 
-        chosen = ui.select(done, label="Which run", value=run.number, on_change=choose_run).props(
+        chosen = ui.select(done, label=_("Which run"), value=run.number, on_change=choose_run).props(
             "outlined dense options-dense"
         )
         chosen.style("margin-bottom: 18px")
     draw_stale_note(page, run)
     _draw_verification(page, run)
     if run.verified:
-        with theme.card("What the release as a whole gives away", _WHOLE):
+        with theme.card(_("What the release as a whole gives away"), _(_WHOLE)):
             show_findings(page, run)
         if workspace.hand_over is not None and run.is_checked:
             _draw_return(workspace.hand_over, run)
@@ -65,25 +67,34 @@ def draw_step(page: Page) -> None:
             draw_dossier_card(page, run)
         if run.recipe.events:
             theme.note(
-                "A report as a page is not available for several tables: Run shows the figures."
+                _("A report as a page is not available for several tables: Run shows the figures.")
             ).style("margin-bottom: 18px")
         if run.recipe.pseudonym:
             _draw_key(run)
     _draw_reproduction(run)
-    theme.draw_step_buttons("explore", "Try another goal", "goal", True)
+    theme.draw_step_buttons("explore", _("Try another goal"), "goal", True)
 
 
 def _draw_verification(page: Page, run: Run) -> None:
     """What a count of the files found, not what the run promised."""
-    with theme.card("Is it safe to give away?"):
+    with theme.card(_("Is it safe to give away?")):
         if run.unchecked:
-            theme.note(f"The files cannot be checked, so that none is offered: {run.unchecked}", "bad")
+            theme.note(
+                _(
+                    "The files cannot be checked, so that none is offered: {unchecked}",
+                    unchecked=translate_message(run.unchecked),
+                ),
+                "bad",
+            )
             return
         if not run.verified:
             with theme.box("rowed"):
                 ui.spinner(size="22px").props('aria-hidden="true"')
                 theme.text(
-                    "Counting again in the files. They can be downloaded once every promise holds in them.",
+                    _(
+                        "Counting again in the files. They can be downloaded once every promise "
+                        "holds in them."
+                    ),
                     "soft",
                     role="status",
                 )
@@ -99,53 +110,70 @@ def _draw_verification(page: Page, run: Run) -> None:
         found = next(iter(run.verified.values()))
         # No tick beside a severe finding, whatever somebody decided about it.
         is_calm = all(finding.severity != "high" for finding in run.findings)
-        holds = "✓ holds" if is_calm else "holds"
+        holds = _("✓ holds") if is_calm else _("holds")
         theme.draw_table(
-            ("promised", "found", "result"),
+            (_("promised"), _("found"), _("result")),
             [
                 (
                     describe_asked(m.name, m.asked),
                     format_achieved(m.achieved),
-                    holds if m.holds else "✗ does not hold",
+                    holds if m.holds else _("✗ does not hold"),
                 )
                 for m in found.models
             ],
         )
         for note in found.notes:
-            theme.text(f"{capitalize_sentence(note)}.", "soft small").style("margin-top: 10px")
-        told = _NOT if run.recipe.events else f"{_NOT} The report says what else is not covered."
+            theme.text(f"{capitalize_sentence(translate_message(note))}.", "soft small").style(
+                "margin-top: 10px"
+            )
+        told = (
+            _(_NOT)
+            if run.recipe.events
+            else _("{limit} The report says what else is not covered.", limit=_(_NOT))
+        )
         theme.text(told, "soft small").style("margin-top: 10px")
 
 
 def _draw_headline(run: Run) -> None:
     """Whether the release can be given away, in a sentence."""
-    told, files = build_headline(run), " and ".join(run.verified)
-    counted = f"Every promise holds: counted again in {files}."
+    told, files = build_headline(run), _(" and ").join(run.verified)
+    counted = _("Every promise holds: counted again in {files}.", files=files)
     if any(file.notes for file in run.verified.values()):
-        counted = f"Every promise held when the run counted people in {files}. Here rows were counted again."
+        counted = _(
+            "Every promise held when the run counted people in {files}. Here rows were counted again.",
+            files=files,
+        )
     if told.kind == "good":
         theme.note(counted, "good")
     elif told.kind == "decided":
-        theme.note(f"{counted} What it gives away as a whole was accepted: see below.")
+        theme.note(_("{counted} What it gives away as a whole was accepted: see below.", counted=counted))
     elif told.kind == "warn":
-        theme.note(f"{told.text}. Read the findings below before you give the files away.", "warn")
+        theme.note(
+            _("{text}. Read the findings below before you give the files away.", text=told.text), "warn"
+        )
     else:
-        theme.note(f"Not every promise holds in {files}: do not give it away, and please report this.", "bad")
+        theme.note(
+            _(
+                "Not every promise holds in {files}: do not give it away, and please report this.",
+                files=files,
+            ),
+            "bad",
+        )
 
 
-_WHOLE = (
+_WHOLE = mark(
     "A goal is about the recognisable columns. Anyone who has the release sees all columns, and the order of "
     "its rows."
 )
 
-_NOT = (
+_NOT = mark(
     "This holds for the columns you marked as recognisable. It does not protect from somebody who knows more "
     "about a person, or from another release of the same people."
 )
 
 
 def _draw_files(run: Run) -> None:
-    with theme.card("Files"), theme.box("files"):
+    with theme.card(_("Files")), theme.box("files"):
         for name, path in run.list_files().items():
             with theme.box("file"):
                 ui.icon("description").props("aria-hidden=true")
@@ -155,44 +183,58 @@ def _draw_files(run: Run) -> None:
                 # Relative: the key stands before it, and only the guard knows the key.
                 link = f"download/{run.number}/{quote(name)}"
                 if path.suffix == ".html":
-                    theme.text("Look", "link-button", "a", href=f"{link}?look=1", target="_blank")
+                    theme.text(_("Look"), "link-button", "a", href=f"{link}?look=1", target="_blank")
                 theme.text(
-                    "Download", "link-button", "a", href=link, download=name, aria_label=f"Download {name}"
+                    _("Download"),
+                    "link-button",
+                    "a",
+                    href=link,
+                    download=name,
+                    aria_label=_("Download {name}", name=name),
                 )
 
 
 def _draw_return(hand_over: Callable[[Path], object], run: Run) -> None:
     """Give the release to the program that opened the studio."""
-    with theme.card("Back to Python", "A program opened this studio and waits for a release.", id="return"):
+    with theme.card(
+        _("Back to Python"), _("A program opened this studio and waits for a release."), id="return"
+    ):
         if run.released_only:
-            theme.note("safepub draws another sample in every run: download the file instead.")
+            theme.note(_("safepub draws another sample in every run: download the file instead."))
             return
 
         def return_release() -> None:
             hand_over(run.folder)
-            ui.notify("Returned. This page can be closed.", type="positive", timeout=0)
+            ui.notify(_("Returned. This page can be closed."), type="positive", timeout=0)
 
-        theme.button("Return this release", return_release, icon="keyboard_return")
+        theme.button(_("Return this release"), return_release, icon="keyboard_return")
 
 
 def _describe_file(run: Run, path: Path) -> str:
     if path.name == PACK:
-        return "all tables of the release in one file"
+        return _("all tables of the release in one file")
     if run.recipe.events and path.parent.name == RELEASE:
-        return "a table of the release, in the format of your file"
-    return _ABOUT[path.suffix]
+        return _("a table of the release, in the format of your file")
+    return _(_ABOUT[path.suffix])
 
 
 def _draw_key(run: Run) -> None:
-    with theme.card("The secret key", "For you alone. Never give it away with the release.", data_part="key"):
+    with theme.card(
+        _("The secret key"), _("For you alone. Never give it away with the release."), data_part="key"
+    ):
         theme.text(
-            "Whoever has the key can find out which pseudonym is whose. It is in none of the files above. "
-            "Keep it only if people must have the same pseudonyms in a later release: then bring it along in "
-            "Goal. Without it nobody can make these pseudonyms again, not even you. When the studio ends, it "
-            "deletes the key.",
+            _(
+                "Whoever has the key can find out which pseudonym is whose. It is in none of the "
+                "files above. "
+                "Keep it only if people must have the same pseudonyms in a later release: then "
+                "bring it along in "
+                "Goal. Without it nobody can make these pseudonyms again, not even you. When the "
+                "studio ends, it "
+                "deletes the key."
+            ),
             "small",
         ).style("margin-bottom: 12px")
-        draw_key_link(f"key/{run.number}", "Download the key")
+        draw_key_link(f"key/{run.number}", _("Download the key"))
 
 
 def _format_size(path: Path) -> str:
@@ -203,17 +245,20 @@ def _format_size(path: Path) -> str:
 def _draw_reproduction(run: Run) -> None:
     recipe = run.recipe
     same = (
-        "Another run draws another sample, and if both are released, they add up."
+        _("Another run draws another sample, and if both are released, they add up.")
         if recipe.uses_safepub
-        else "All three give the same bytes."
+        else _("All three give the same bytes.")
     )
     files = join_names([str(recipe.input), *recipe.events.values()])
-    with theme.card("Make it again", f"In a folder with {files}. {same}"):
+    with theme.card(_("Make it again"), _("In a folder with {files}. {same}", files=files, same=same)):
         if recipe.trees:
             theme.note(
-                "The hierarchies are in the recipe; the other two read them from hierarchies.zip, unpacked."
+                _(
+                    "The hierarchies are in the recipe; the other two read them from "
+                    "hierarchies.zip, unpacked."
+                )
             )
         with theme.box("stacked"):
-            theme.draw_code("shoal run recipe.toml", "With the recipe")
-            theme.draw_code(command_line(recipe), "On the command line")
-            theme.draw_code(python_snippet(recipe), "In Python")
+            theme.draw_code("shoal run recipe.toml", _("With the recipe"))
+            theme.draw_code(command_line(recipe), _("On the command line"))
+            theme.draw_code(python_snippet(recipe), _("In Python"))
