@@ -113,6 +113,18 @@ def test_what_is_refused(more, says, shoal, table):
     assert says in shoal.fails(2, "anonymize", table, *SETTINGS, *more)
 
 
+def test_levels_are_searched_for_a_part_of_epsilon(shoal, table):
+    goal = ("--model", "safepub(epsilon=1,delta=0.001,search=0.5)")
+    names = ("-q", "age,sex", "--identifier", "id", "--type", "age=integer", "--hierarchies", "age=@ages")
+    more = ("--algorithm", "safepub", "--set", "levels=age=1..2,sex=0")
+    shoal.succeeds("anonymize", table, *names, *goal, *more, "-o", "out.csv", "--recipe-out", "r.toml")
+    # Five years are too few for the k of this table, so that nobody would draw them.
+    assert set(rows(shoal.folder / "out.csv")["age"]) == {"20-29", "30-39", "40-49", "50-59"}
+    assert "holds" in shoal.succeeds("verify", "out.csv", "-q", "age,sex", *goal)
+    shoal.succeeds("run", "r.toml", "--quiet")
+    assert "state the level" in shoal.fails(2, "anonymize", table, *GOAL, *names[4:], *more[:2])
+
+
 def test_the_model_alone_is_refused_by_every_engine(shoal, table):
     for more in ((), ("--memory", "1GB", "-o", "out.csv"), ("--algorithm", "mondrian")):
         assert "kept by the algorithm safepub only" in shoal.fails(2, "anonymize", table, *GOAL, *more)

@@ -15,7 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.algorithms import Progress, silent
-from shoal.algorithms.safepub import SafePubScheme, find_sampling_parameters
+from shoal.algorithms.private_levels import FULL_DETAIL, LevelledColumn, check_number_of_schemes
+from shoal.algorithms.safepub import SafePubScheme, find_sampling_parameters, pays_for_search
 from shoal.codespace.domain import ANY, Domain
 from shoal.codespace.encoding import EncodedColumn, build_dictionary
 from shoal.codespace.frequency import CodedRows, FrequencyTable, Histograms
@@ -27,6 +28,7 @@ from shoal.engines.prepare import PreparedTable, build_problem, read_known_colum
 from shoal.engines.release import Release
 from shoal.errors import InternalError, RecipeError, quote
 from shoal.privacy import KAnonymity, SafePub, safepub
+from shoal.recipes.defaults import list_weights
 from shoal.recipes.recipe import Recipe, check_private
 from shoal.report import Evidence, Report
 from shoal.report.build import warn_of_formulas
@@ -106,13 +108,32 @@ class SamplingEngine(Engine[RowSource, SamplingPlan, RecodedTable]):
         return open_rows(choose_source(self.recipe, source), self.recipe.reading)
 
     def prepare(self, table: RowSource) -> SamplingPlan:
-        """Generalise every row to the levels that were stated."""
+        """Generalise every row to the levels that were stated, or drawn for a part of epsilon."""
         recipe = self.recipe
         known = _read_stated_columns(recipe, table)
-        plans = _plan_columns(recipe, self.scheme, known)
-        frame = table.read_columns({plan.name: plan.type for plan in plans})
-        encoded, coded = _encode_rows(frame, plans, recipe)
+        permitted = self._list_permitted_levels(known)
+        lowest = _plan_columns(recipe, known, {name: levels[0] for name, levels in permitted.items()})
+        cells = DistinctCells.from_frame(
+            table.read_columns({plan.name: plan.type for plan in lowest}), lowest, recipe
+        )
+        plans = lowest
+        if pays_for_search(recipe.models):
+            columns = _build_levelled_columns(cells, lowest, permitted, list_weights(recipe))
+            drawn = self.scheme.draw_levels(columns, recipe.models)
+            plans = _plan_columns(recipe, known, dict(zip(recipe.quasi, drawn, strict=True)))
+        encoded, coded = _encode_rows(cells, plans)
         return SamplingPlan(build_problem(recipe, encoded, coded, {}), encoded, known, plans=plans)
+
+    def _list_permitted_levels(self, known: Mapping[str, Column]) -> dict[str, range]:
+        """The levels on which each quasi-identifier may be released."""
+        trees = {name: known[name].hierarchy for name in self.recipe.quasi}
+        heights = {name: tree.height if tree else 0 for name, tree in trees.items()}
+        searched = pays_for_search(self.recipe.models)
+        permitted = self.scheme.check_levels(heights, searched)
+        check_number_of_schemes(list(permitted.values()))
+        if searched and any(weight < 0 for weight in self.recipe.weights.values()):
+            raise RecipeError("where levels are searched privately, weights are 0 or more")
+        return {name: permitted[name] for name in self.recipe.quasi}
 
     def recode(self, table: RowSource, subject: SamplingPlan, proposal: Proposal) -> RecodedTable:
         """Keep the rows that were drawn, and nothing else."""
@@ -162,6 +183,8 @@ class SamplingEngine(Engine[RowSource, SamplingPlan, RecodedTable]):
             f"each row was drawn with probability {rate:.4g}, and classes of fewer than {k} drawn rows were "
             "dropped; another run draws another sample"
         )
+        if pays_for_search(self.recipe.models):
+            note += ", and other levels: these were drawn, too"
         seed = self.scheme.seed
         warnings = (*(() if seed is None else (safepub.KNOWN_SEED,)), safepub.WARNING, *recoded.warnings)
         # The size of the table is not covered by the proof, so the report has None for it.
@@ -227,6 +250,19 @@ class ColumnPlan:
             *self.tree.extent(np.full(leaf.size, self.level), leaf), self.by_ends
         )
 
+    def measure_detail(self, labels: pl.Series) -> NDArray[np.float64]:
+        """How much detail labels have, from 0 for the root to 1 for a value, and for a missing one."""
+        if self.tree is None:
+            return np.ones(len(labels))
+        if self.level == self.tree.height:
+            return np.zeros(len(labels))
+        leaf = np.arange(len(self.tree.leaves))
+        low, high = self.tree.extent(np.full(leaf.size, self.level), leaf)
+        kept = 1 - (high - low) / max(leaf.size - 1, 1)
+        # A label that is none of a node is the root.
+        known = dict(zip(self._name_nodes(), kept.tolist(), strict=True))
+        return np.array([1.0 if label is None else known.get(label, 0.0) for label in labels])
+
     def _build_domain(self, missing: bool) -> Domain:
         assert self.tree is not None
         leaves = list(self.tree.leaves)
@@ -263,36 +299,87 @@ class ColumnPlan:
 
 
 def _plan_columns(
-    recipe: Recipe, scheme: SafePubScheme, known: Mapping[str, Column]
+    recipe: Recipe, known: Mapping[str, Column], level: Mapping[str, int]
 ) -> tuple[ColumnPlan, ...]:
-    trees = {name: known[name].hierarchy for name in recipe.quasi}
-    level = scheme.check_levels({name: tree.height if tree else 0 for name, tree in trees.items()})
     by_ends = recipe.render == "interval"
     return tuple(
-        ColumnPlan(name, known[name].type or "string", tree, level[name], by_ends)
-        for name, tree in trees.items()
+        ColumnPlan(name, known[name].type or "string", known[name].hierarchy, level[name], by_ends)
+        for name in recipe.quasi
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class DistinctCells:
+    """The rows that the recipe keeps, with every distinct value once."""
+
+    text: tuple[pl.Series, ...]
+    """By column the distinct values as they are written, and null behind them."""
+    number: tuple[NDArray[np.int64], ...]
+    """By column [rows] which of them each row has."""
+
+    @classmethod
+    def from_frame(cls, frame: pl.DataFrame, plans: Sequence[ColumnPlan], recipe: Recipe) -> DistinctCells:
+        """Read every distinct value by itself: the result may not depend on other rows."""
+        texts, numbers, lost = [], [], np.zeros(frame.height, np.bool_)
+        for plan, series in zip(plans, frame, strict=True):
+            distinct, number, _ = build_dictionary(use_safe_name(series))
+            text = written_text(pl.concat([distinct, distinct.clear(1)]), plan.type, recipe.reading.na)
+            texts.append(text)
+            numbers.append(number)
+            lost |= text.is_null().to_numpy()[number]
+        # A row is dropped for its own cells only, which keeps the sampling of others as it was.
+        kept = ~lost if recipe.missing == "drop" else np.ones(frame.height, np.bool_)
+        return cls(tuple(texts), tuple(number[kept].astype(np.int64) for number in numbers))
+
+
 def _encode_rows(
-    frame: pl.DataFrame, plans: Sequence[ColumnPlan], recipe: Recipe
+    cells: DistinctCells, plans: Sequence[ColumnPlan]
 ) -> tuple[tuple[EncodedColumn, ...], CodedRows]:
-    """Every row as what it would be released as; those that the recipe drops are left out."""
-    encoded, lost = [], np.zeros(frame.height, np.bool_)
-    for plan, series in zip(plans, frame, strict=True):
-        # Generalise each distinct value once, by itself: the result may not depend on other rows.
-        distinct, number, _ = build_dictionary(use_safe_name(series))
-        text = written_text(pl.concat([distinct, distinct.clear(1)]), plan.type, recipe.reading.na)
+    """Every row as what it would be released as."""
+    encoded = []
+    for plan, text, number in zip(plans, cells.text, cells.number, strict=True):
         labels, code, missing = build_dictionary(plan.label_values(text))
         values = pl.concat([labels, labels.clear(1)]) if missing else labels
         domain = Domain.from_flat_categories(plan.name, values, values, len(labels) if missing else None)
         encoded.append(EncodedColumn(domain, code[number], plan.type))
-        lost |= text.is_null().to_numpy()[number]
-    # A row is dropped for its own cells only, which keeps the sampling of others as it was.
-    kept = ~lost if recipe.missing == "drop" else np.ones(frame.height, np.bool_)
-    taken = tuple(replace(each, codes=each.codes[kept]) for each in encoded)
-    sizes = tuple(max(each.domain.size, 1) for each in taken)
-    return taken, CodedRows(tuple(each.codes for each in taken), sizes)
+    sizes = tuple(max(each.domain.size, 1) for each in encoded)
+    return tuple(encoded), CodedRows(tuple(each.codes for each in encoded), sizes)
+
+
+def _build_levelled_columns(
+    cells: DistinctCells,
+    plans: Sequence[ColumnPlan],
+    permitted: Mapping[str, range],
+    weights: NDArray[np.float64],
+) -> list[LevelledColumn]:
+    """Every row on all levels on which it may be released."""
+    shares = weights / weights.sum() if weights.sum() else weights
+    return [
+        _build_levelled_column(plan, permitted[plan.name], text, number, float(share))
+        for plan, text, number, share in zip(plans, cells.text, cells.number, shares, strict=True)
+    ]
+
+
+def _build_levelled_column(
+    plan: ColumnPlan, levels: range, text: pl.Series, number: NDArray[np.int64], share: float
+) -> LevelledColumn:
+    code, above, detail = np.zeros(len(text), np.int64), [], []
+    # From the top down: a code is a label together with all that it becomes on higher levels, so that each
+    # code becomes one code, whatever labels are called.
+    for level in reversed(levels):
+        here = replace(plan, level=level)
+        labels = here.label_values(text)
+        label = labels.rank("dense").fill_null(0).to_numpy().astype(np.int64)
+        pair, lower = np.unique(label * (int(code.max(initial=0)) + 1) + code, return_inverse=True)
+        some = np.empty(pair.size, np.int64)
+        some[lower] = np.arange(lower.size)
+        above.append(code[some])
+        detail.append(np.floor(FULL_DETAIL * share * here.measure_detail(labels)[some]).astype(np.int64))
+        code = lower
+    # Nothing is above the highest level.
+    return LevelledColumn(
+        plan.name, levels[0], code[number], tuple(reversed(above[1:])), tuple(reversed(detail))
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

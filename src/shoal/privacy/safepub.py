@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, floor
+from math import ceil, floor, nextafter
 from typing import ClassVar
 
 import numpy as np
@@ -36,8 +36,9 @@ _ROUNDING = 1e-12  # far above what double precision loses here; bounds are wide
 class SafePub(Model):
     """(epsilon, delta)-differential privacy: that somebody is in the table hardly changes what is released.
 
-    A random sample of the rows is generalised by a scheme that was fixed beforehand, and classes of fewer
-    than k rows are dropped; k follows from epsilon and delta. Then any set of releases is at most e^epsilon
+    A random sample of the rows is generalised by a scheme that was fixed beforehand, or drawn by a search
+    that costs a part of epsilon, and classes of fewer than k rows are dropped; k follows from the rest of
+    epsilon and delta. Then any set of releases is at most e^epsilon
     times as likely with a person in the table as without, plus delta. Protects from learning much about
     anybody, whatever else is known, under the condition that sample and scheme were made as said. Does not
     protect if the levels or the hierarchies were fitted to the table, nor what other releases of the same
@@ -54,6 +55,8 @@ class SafePub(Model):
     """From 0.001 to 8; usual ones are 0.1 to 2."""
     delta: float
     """Above 0 and below 1; far below one over the number of rows, if it is to mean something."""
+    search: float = 0.0
+    """The part of epsilon that a private search for levels costs; 0 where all levels are stated."""
 
     lasting: ClassVar[bool] = True
 
@@ -63,6 +66,17 @@ class SafePub(Model):
             raise RecipeError(f"epsilon must be from 0.001 to 8, not {self.epsilon:g}")
         if not 0 < self.delta < 1:
             raise RecipeError(f"delta is a probability, above 0 and below 1, not {self.delta:g}")
+        if not (self.search == 0 or 0 < self.search <= self.epsilon - 0.001):
+            raise RecipeError(
+                "search is the part of epsilon that finding levels costs: 0, or above, with at least 0.001 "
+                f"of the {self.epsilon:g} left for the sample, not {self.search:g}"
+            )
+
+    @property
+    def sampling_epsilon(self) -> float:
+        """What is left of epsilon for the sample."""
+        # Rounded down: both parts together are never more than was stated.
+        return nextafter(self.epsilon - self.search, 0) if self.search else self.epsilon
 
     def holds(self, counts: Counts) -> NDArray[np.bool_]:
         """Whether each class has the k rows that epsilon and delta demand."""
@@ -75,11 +89,11 @@ class SafePub(Model):
         """
         k = int(counts.size.min()) if counts.classes else 0
         # The digits after the ninth differ from processor to processor.
-        return {"k": k, "delta": float(f"{delta_for(self.epsilon, k):.9g}") if k else 0.0}
+        return {"k": k, "delta": float(f"{delta_for(self.sampling_epsilon, k):.9g}") if k else 0.0}
 
     def least_size(self) -> int:
         """The k that epsilon and delta demand."""
-        return least_k(self.epsilon, self.delta)
+        return least_k(self.sampling_epsilon, self.delta)
 
 
 def sampling_rate(epsilon: float) -> float:

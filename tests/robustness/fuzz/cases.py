@@ -170,7 +170,22 @@ def adapt_to_safepub(random: Random, case: Case) -> Case:
         return case
     missing = "category" if case.missing == "error" else case.missing
     render = case.render if case.render in ("label", "interval") else "label"
-    return replace(case, loss="ncp", missing=missing, render=render, run_seed=0)
+    case = replace(case, loss="ncp", missing=missing, render=render, run_seed=0)
+    return search_levels(random, case) if random.random() < 0.3 else case
+
+
+def search_levels(random: Random, case: Case) -> Case:
+    """The same, with levels that are drawn for a part of epsilon, from ranges or from all."""
+    models = tuple(
+        (name, {**given, "search": given["epsilon"] * random.choice((0.01, 0.2, 0.5))})
+        if name == "safepub"
+        else (name, given)
+        for name, given in case.models
+    )
+    name, parameters = case.algorithm
+    first = parameters["levels"].split(",")[0].rpartition("=")[0]
+    levels = random.choice(("", f"{first}=0..", f"{first}=..1"))
+    return replace(case, models=models, algorithm=(name, {**parameters, "levels": levels}))
 
 
 def add_absent(listed: dict[str, int], table: Iterable[str], share: int) -> dict[str, int]:
