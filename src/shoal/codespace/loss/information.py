@@ -40,6 +40,8 @@ class KLDivergence(Loss):
         alike = np.bincount(together, table.weight)
         rows = np.append(recoding.size, recoding.suppressed_rows).astype(np.float64)
         allowed = weighted_sum(_count_choices(recoding), rows)
+        # People of a population who equal no row are combinations that no row has.
+        alike = alike[alike > 0]
         # The entropy of rows of a class is log(class) - log(equal rows), each row counted.
         uneven = weighted_sum(log2(np.maximum(rows, 1)), rows) - weighted_sum(log2(alike), alike)
         return Measured(max(float(allowed - uneven) / max(table.rows, 1), 0.0))

@@ -246,3 +246,14 @@ def test_a_column_of_one_value_costs_nothing(code, recode, name):
 @pytest.mark.parametrize("name", LOSSES)
 def test_every_loss_explains_itself(name):
     assert LOSSES[name].__doc__ and not LOSSES[name].__doc__.startswith(f"{LOSSES[name].__name__}(")
+
+
+@pytest.mark.parametrize("loss", sorted(LOSSES))
+def test_people_of_a_population_who_are_no_row_do_not_make_a_loss_infinite(loss):
+    # They are rows of weight 0 in the table of the search.
+    table = pl.DataFrame({"age": [1, 1, 2, 2], "sex": ["f", "f", "f", "m"]})
+    everybody = pl.DataFrame({"age": [1, 2, 3, 9, 9], "sex": ["f", "f", "m", "m", "f"]})
+    goal = [shoal.KMap(2, everybody), shoal.KAnonymity(2)]
+    for algorithm in ("lattice", "auto"):
+        made = shoal.anonymize(table, quasi=["age", "sex"], models=goal, loss=loss, algorithm=algorithm)
+        assert np.isfinite(made.report.loss["value"])
