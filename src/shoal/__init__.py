@@ -48,8 +48,8 @@ _DEFINED_IN = {
     "engines.release": "Release",
     "privacy": (
         "AlphaK AverageRisk BasicBeta DeltaDisclosure DeltaPresence DistinctL EnhancedBeta EntropyL "
-        "KAnonymity KMap KMapEstimate KOfAny MaxRisk Measures PSensitive PopulationUniqueness "
-        "Profitability RecursiveCL SafePub TCloseness Uniqueness"
+        "KAnonymity KMap KMapEstimate KMapWeights KOfAny MaxRisk Measures PSensitive "
+        "PopulationUniqueness Profitability RecursiveCL SafePub TCloseness Uniqueness"
     ),
     "recipes.recipe": "Recipe",
     "recipes.roles": "Identifier Person Plain Quasi Sensitive",

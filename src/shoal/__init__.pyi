@@ -46,6 +46,7 @@ from shoal.privacy import EntropyL as EntropyL
 from shoal.privacy import KAnonymity as KAnonymity
 from shoal.privacy import KMap as KMap
 from shoal.privacy import KMapEstimate as KMapEstimate
+from shoal.privacy import KMapWeights as KMapWeights
 from shoal.privacy import KOfAny as KOfAny
 from shoal.privacy import MaxRisk as MaxRisk
 from shoal.privacy import Measures as Measures

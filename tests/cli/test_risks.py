@@ -179,6 +179,17 @@ def test_compare_by_another_loss_and_with_suppression(shoal, people):
     assert "suppressed" in out
 
 
+def test_compare_by_survey_weights(shoal, write):
+    table = write("survey.csv", "age,weight\n" + "".join(f"{20 + i},{1 + 9 * (i < 3)}\n" for i in range(9)))
+    line = ["-q", "age", "-k", "3", "-a", "mondrian", "--weight-column", "weight"]
+    assert "by weights" in " ".join(shoal.succeeds("compare", table, *line).split())
+    (found,) = json.loads(shoal.succeeds("compare", table, *line, "--json"))["results"]
+    # Four rows over 3/8 of the ages, who stand for 31 people, and five over 4/8, who stand for five.
+    assert found["loss"] == pytest.approx((4 * 3 / 8 + 5 * 4 / 8) / 9)
+    assert found["weighted_loss"] == pytest.approx((31 * 3 / 8 + 5 * 4 / 8) / 36)
+    assert "unknown column" in shoal.fails(2, "compare", table, *line[:-1], "wage")
+
+
 def test_compare_where_no_goal_is_in_reach(shoal, people):
     done = shoal("compare", people, *COMPARE, "-k", "20", "--plot", "front.svg")
     assert done.code == 3

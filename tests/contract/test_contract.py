@@ -167,6 +167,7 @@ MODEL_CASES: Mapping[str, list[ModelCase]] = {
 # Differential privacy is a mode of its own, in which neither goes with anything else: see test_safepub.
 APART = {"safepub"}
 WITH_PEOPLE = {"k-map", "delta-presence"}  # which cannot be asked for by text alone
+WITH_WEIGHTS = {"k-map-weights"}  # of which there are none here: see test_k_map_weights
 
 
 def list_algorithms() -> Iterator[AlgorithmCase]:
@@ -175,7 +176,7 @@ def list_algorithms() -> Iterator[AlgorithmCase]:
 
 
 def list_models() -> Iterator[ModelCase]:
-    listed = {*MODEL_CASES, *APART, *WITH_PEOPLE}
+    listed = {*MODEL_CASES, *APART, *WITH_PEOPLE, *WITH_WEIGHTS}
     yield from (case for cases in MODEL_CASES.values() for case in cases)
     for name in (name for name in MODELS if name not in listed):
         yield ModelCase((read_example(name),), lambda values, whole: True)
@@ -288,8 +289,8 @@ def tables(tmp_path_factory):
 def test_every_algorithm_and_every_model_is_here():
     assert {parse_call(case.text)[0] for case in ALGORITHM_LINES} == set(ALGORITHMS) - APART
     named = {parse_call(text)[0] for case in MODEL_LINES for text in case.models if isinstance(text, str)}
-    assert named == set(MODELS) - APART - WITH_PEOPLE
-    assert list_untested("privacy", MODELS, {*MODEL_CASES, *APART, *WITH_PEOPLE}) == []
+    assert named == set(MODELS) - APART - WITH_PEOPLE - WITH_WEIGHTS
+    assert list_untested("privacy", MODELS, {*MODEL_CASES, *APART, *WITH_PEOPLE, *WITH_WEIGHTS}) == []
     for name, cases in ALGORITHM_CASES.items():
         assert {parse_call(case.text)[0] for case in cases} == {name}
     for name, cases in MODEL_CASES.items():

@@ -23,6 +23,7 @@ from shoal.kernels.rules import Rules, assemble_rules, estimate_usual_counts, se
 from shoal.privacy import Counts, Model, PopulationFit, SensitiveCounts, ValueScale
 from shoal.privacy.counts import sum_by_place
 from shoal.privacy.fitting import PopulationRows
+from shoal.privacy.k_map_weights import WEIGHTS, WEIGHTS_SCALE, read_amounts
 from shoal.privacy.people import count_people, count_people_by_value, list_counted, number_units
 from shoal.support.progress import Progress, silent
 
@@ -212,6 +213,8 @@ class Problem:
             scale = self.scales.get(name, ValueScale())
             if scale.levels is not None:
                 scale = replace(scale, levels=scale.levels[:, present])
+            if scale.amounts is not None:
+                scale = replace(scale, amounts=scale.amounts[present])
             columns[name] = count_people_by_value(class_of[kept], number, self.person[kept], scale)
         size = count_people(class_of[kept], self.person[kept], classes)
         households = None if self.group is None else count_people(class_of[kept], self.group[kept], classes)
@@ -250,6 +253,13 @@ class Problem:
             # The population is like a further sensitive column of two values: rows, people.
             columns[POPULATION] = (end, end + 2)
             histograms = _with_values(histograms, (table.weight, self._count_equal_people(table.codes)))
+        for rule in rules:
+            if rule.column.startswith(WEIGHTS):
+                end = histograms.first[-1]
+                # As with a population: rows, and what their weights add up to.
+                columns[rule.column] = (end, end + 2)
+                weights = self._sum_weights(rule.column.removeprefix(WEIGHTS), table.histograms)
+                histograms = _with_values(histograms, (table.weight, weights))
         entries = (histograms.start, histograms.value, histograms.count)
         # Some rows, too, are compared with the whole table.
         every = self.table.histograms
@@ -257,6 +267,16 @@ class Problem:
             np.bincount(every.value, every.count, max([0, *(last for _, last in columns.values())]))
         ).astype(np.int64)
         return assemble_rules(size, rules, columns, entries)._replace(whole=whole, rows=self.rows.rows)
+
+    def _sum_weights(self, column: str, histograms: Histograms) -> NDArray[np.int64]:
+        """[weighted rows] what the survey weights in a column add up to, in thousandths."""
+        at = self.sensitive.index(column)
+        first, last = histograms.first[at : at + 2]
+        own = (histograms.value >= first) & (histograms.value < last)
+        amounts = read_amounts(self.scales[column].amounts, column)
+        each = np.floor(WEIGHTS_SCALE * amounts).astype(np.int64)[histograms.value[own] - first]
+        row = np.repeat(np.arange(histograms.start.size - 1), np.diff(histograms.start))[own]
+        return sum_by_place(row, each * histograms.count[own], histograms.start.size - 1)
 
     def _build_rules_of_people(self, table: FrequencyTable, size: int, rules: list[Rule]) -> Rules:
         """The same where people are counted: a person is like a further sensitive column of one value."""

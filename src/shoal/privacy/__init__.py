@@ -20,6 +20,7 @@ from shoal.privacy.groups import GROUPS, GroupAnonymity
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.k_map import KMap
 from shoal.privacy.k_map_estimate import KMapEstimate
+from shoal.privacy.k_map_weights import KMapWeights
 from shoal.privacy.k_of_any import KOfAny
 from shoal.privacy.measures import ColumnMeasures, Measures, measure_classes
 from shoal.privacy.population import (
@@ -63,6 +64,7 @@ __all__ = [
     "KAnonymity",
     "KMap",
     "KMapEstimate",
+    "KMapWeights",
     "KOfAny",
     "MaxRisk",
     "Measures",
@@ -111,6 +113,7 @@ _BUILT_IN = {
     "p-sensitive": PSensitive,
     "k-map": KMap,
     "k-map-estimate": KMapEstimate,
+    "k-map-weights": KMapWeights,
     "delta-presence": DeltaPresence,
     "max-risk": MaxRisk,
     "average-risk": AverageRisk,

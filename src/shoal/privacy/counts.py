@@ -23,6 +23,8 @@ class ValueScale:
     """Whether values are numbered in their order."""
     levels: NDArray[np.integer] | None = None
     """[height, values] number of the hierarchy's node above each value, from level 0 to below the root."""
+    amounts: NDArray[np.float64] | None = None
+    """[values] the number that each value is, in a column of numbers; NaN where it is none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -102,9 +102,17 @@ def number_distinct_values(
     number = np.zeros(len(distinct) + 1, np.int64)
     # Ranks begin at 1. That leaves 0 for a missing value; where there is none they begin at 0.
     number[np.flatnonzero(present.to_numpy())] = rank.to_numpy() - (not missing)
-    if column.hierarchy is None:
-        return number, ValueScale(ordered)
-    return number, ValueScale(ordered, _nodes_by_level(column.hierarchy, text, number, missing))
+    amounts = _list_amounts(place, rank, missing) if kind in ("integer", "float") else None
+    levels = None if column.hierarchy is None else _nodes_by_level(column.hierarchy, text, number, missing)
+    return number, ValueScale(ordered, levels, amounts)
+
+
+def _list_amounts(place: pl.Series, rank: pl.Series, missing: bool) -> NDArray[np.float64]:
+    """The number that each value is, by the value's own number; NaN in place of a missing one."""
+    at = rank.to_numpy().astype(np.int64) - (not missing)
+    amounts = np.full(max(int(at.max(initial=-1)) + 1, int(missing)), np.nan)
+    amounts[at] = place.cast(pl.Float64).to_numpy()
+    return amounts
 
 
 def _nodes_by_level(

@@ -22,9 +22,9 @@ PARAMETERS = (
 
 MODELS = (
     "k, k-of-any, alpha-k, distinct-l, entropy-l, recursive-cl, t, basic-beta, enhanced-beta, "
-    "delta-disclosure, p-sensitive, k-map (with population=FILE), k-map-estimate, delta-presence (with "
-    "population=FILE), max-risk, average-risk, uniqueness, population-uniqueness, profitability or "
-    "safepub"
+    "delta-disclosure, p-sensitive, k-map (with population=FILE), k-map-estimate, k-map-weights, "
+    "delta-presence (with population=FILE), max-risk, average-risk, uniqueness, population-uniqueness, "
+    "profitability or safepub"
 )
 
 LOSSES = (

@@ -434,6 +434,7 @@ def _asked(random: Random, name: str, sensitive: list[Column]) -> dict[str, Any]
             "loss": (300, 1000),
             "attack": ("none", "permitted"),
         },
+        "k-map-weights": {"k": (2, 5, 10.5, 30)},
         "k-map-estimate": {
             "k": (2, 3, 5, 20),
             "fraction": (0.01, 0.1, 0.5, 1),
@@ -449,7 +450,7 @@ def _asked(random: Random, name: str, sensitive: list[Column]) -> dict[str, Any]
         asked = {key: random.choice((0, 1, -1, 10**9, 1e-9)) for key in asked if key not in _WORDS}
     if name == "t":
         asked["distance"] = random.choice(("equal", "equal", "ordered", "hierarchical"))
-    if name in ABOUT_VALUES and random.random() < 0.5:
+    if name in ABOUT_VALUES and (name == "k-map-weights" or random.random() < 0.5):
         asked["column"] = random.choice(sensitive).name
     return asked
 

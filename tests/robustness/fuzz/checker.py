@@ -710,6 +710,12 @@ def stretched(rows: Sequence[Sequence[str]]) -> dict[str, list[str]]:
     return paths
 
 
+def _weighty(counts: Counter[Any], _: Counter[Any], p: dict[str, Any], __: Known) -> bool:
+    """What is no number above 0 weighs nothing."""
+    weights = [value * n for value, n in counts.items() if isinstance(value, Fraction) and value > 0]
+    return sum(weights, Fraction(0)) >= exactly(p["k"])
+
+
 _DISTANCES = {"equal": _equal, "ordered": _ordered, "hierarchical": _hierarchical}
 _OF_VALUES: dict[str, Test] = {
     "distinct-l": _distinct,
@@ -721,6 +727,7 @@ _OF_VALUES: dict[str, Test] = {
     "enhanced-beta": _enhanced,
     "delta-disclosure": _disclosure,
     "t": _near,
+    "k-map-weights": _weighty,
 }
 JUDGED = {*_OF_VALUES, *_OF_COLUMNS, *_OF_ROWS, "k-map", "delta-presence", "safepub"}
 """The models that the judge knows."""

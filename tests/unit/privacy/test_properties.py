@@ -167,8 +167,8 @@ OF_THE_WHOLE = (AverageRisk(0.25), Uniqueness(0.2), TCloseness(0.25, "hierarchic
 
 
 def test_some_of_every_model():
-    # See test_population, test_safepub and test_population_uniqueness.
-    apart = {"k-map", "delta-presence", "safepub", "population-uniqueness"}
+    # See test_population, test_safepub, test_population_uniqueness and test_k_map_weights.
+    apart = {"k-map", "delta-presence", "safepub", "population-uniqueness", "k-map-weights"}
     assert list_untested("privacy", MODELS, apart | {name_of(MODELS, model) for model in SOME}) == []
 
 

@@ -14,6 +14,8 @@ import polars as pl
 from shoal.algorithms import read_algorithm
 from shoal.assessment.comparisons.pictures import draw_by_k, draw_comparison
 from shoal.assessment.comparisons.utility import measure_utility
+from shoal.assessment.comparisons.weighted import measure_weighted_loss
+from shoal.assessment.risks.survey import read_weights
 from shoal.engines.api import Hierarchies, known_columns
 from shoal.engines.memory import run_in_memory
 from shoal.errors import GoalNotMet, RecipeError, ShoalError
@@ -50,6 +52,7 @@ SCHEMA: dict[str, Any] = {
     "contingency": pl.Float64,
     "disclosure": pl.Float64,
     "payout": pl.Float64,
+    "weighted_loss": pl.Float64,
     "seconds": pl.Float64,
     "status": pl.String,
     "reason": pl.String,
@@ -90,16 +93,22 @@ class Comparison:
     settings: tuple[Setting, ...]
     outcomes: list[Mapping[str, Any] | None] = field(default_factory=list)
     interrupted: bool = False
+    weight_column: str | None = None
+    """The column of survey weights by which losses are told, too."""
 
     def __post_init__(self) -> None:
         if not self.settings:
             raise RecipeError("there is nothing to compare: every l is above every k")
+        if self.weight_column is not None and self.base.missing == "drop":
+            raise RecipeError("losses by survey weights are those of all rows: take another way than drop")
         for setting in self.settings:  # what no table can repair is said before anything is tried
             setting.build_recipe(self.base)
         self.outcomes = [None] * len(self.settings)
 
     def run(self, table: Table, jobs: int = 1, on_progress: Progress = silent) -> None:
         """Try every setting, ``jobs`` at once (-1 for one per core)."""
+        if self.weight_column is not None:  # for its errors, before long work begins
+            read_weights(table, self.weight_column)
         try:
             for done, (number, outcome) in enumerate(
                 run_in_parallel(
@@ -194,6 +203,7 @@ class Comparison:
         utility = None if report.evidence is None else measure_utility(report.evidence.recoding)
         return number, {
             **({} if utility is None else utility.to_dict()),
+            "weighted_loss": self._measure_weighted_loss(table, report),
             "payout": self._compute_payout(report),
             "loss": float(report.loss["value"]),
             "ncp": report.ncp,
@@ -207,6 +217,12 @@ class Comparison:
             "status": "done",
             "reason": "",
         }
+
+    def _measure_weighted_loss(self, table: Table, report: Report) -> float | None:
+        if self.weight_column is None or report.evidence is None:
+            return None
+        weights = read_weights(table, self.weight_column)
+        return measure_weighted_loss(self.base, report.evidence.recoding, weights)
 
     def _compute_payout(self, report: Report) -> float | None:
         """What a release brings by row, if a model says what rows bring and what attacks cost."""
@@ -261,11 +277,14 @@ def compare(
     options: ReadOptions | None = None,
     on_progress: Progress | None = None,
     person: str | None = None,
+    weight_column: str | None = None,
 ) -> Comparison:
     """Try several algorithms and several k (and l) on a table, side by side.
 
     Parameters are those of `anonymize`, with several ``k`` and ``l``; ``algorithms`` are names, or texts such
-    as ``"mondrian(cut=classic)"``. ``models`` hold in every setting. ``jobs`` are tried at once.
+    as ``"mondrian(cut=classic)"``. ``models`` hold in every setting. ``jobs`` are tried at once. With
+    ``weight_column``, a column of survey weights, ``weighted_loss`` tells the loss as if every row were there
+    as often as its weight says.
 
     Examples
     --------
@@ -297,7 +316,8 @@ def compare(
         seed=seed,
         person=person,
     )
-    found = Comparison(base, combine_settings(algorithms, tuple(map(int, np.atleast_1d(k))), l))
+    settings = combine_settings(algorithms, tuple(map(int, np.atleast_1d(k))), l)
+    found = Comparison(base, settings, weight_column=weight_column)
     with follow_progress(on_progress) as tell:
         found.run(table, jobs, tell)
     return found

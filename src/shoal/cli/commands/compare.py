@@ -79,6 +79,15 @@ def compare(
             "correlations and tables of two columns, and how often sensitive values are guessed.",
         ),
     ] = False,
+    weight_column: Annotated[
+        str | None,
+        option(
+            "--weight-column",
+            panel=o.SHOWN,
+            metavar="COLUMN",
+            help="Survey weights: tell the loss as if every row were there as often as its weight says, too.",
+        ),
+    ] = None,
     as_json: o.AsJson = False,
     quiet: o.Quiet = False,
     debug: o.Debug = False,
@@ -108,7 +117,9 @@ def compare(
         person=person,
         group=group,
     )
-    Comparison(draft, tried)  # what can be refused without the table is refused before it is read
+    Comparison(
+        draft, tried, weight_column=weight_column
+    )  # what can be refused without the table is refused before it is read
     table = read_table(input, draft.reading)
     role = a.roles_of(table, roles, quasi, sensitive, identifier, plain, person=person, group=group)
     base = replace(
@@ -120,7 +131,7 @@ def compare(
         types=a.types_of(table, types, type),
         weights=a.weights_of(role["quasi"], weights, weight),
     )
-    found = Comparison(base, tried)
+    found = Comparison(base, tried, weight_column=weight_column)
 
     def show_result() -> None:
         if print_if_json(found.to_dict, as_json, quiet):
