@@ -29,7 +29,7 @@ PERMITTED = {
     ("engines/disk_counting.py", "group_by"): "whole numbers, put in order afterwards",
     ("engines/packing.py", "argsort"): "equal numbers find the same place, whichever is looked up first",
     ("engines/spark/verifier.py", "group_by"): "whole numbers, of which the order does not matter",
-    ("engines/spark/workers.py", "group_by"): "whole numbers, which Spark adds up in any order, too",
+    ("engines/level_workers.py", "group_by"): "whole numbers, which Spark adds up in any order, too",
     (
         "algorithms/guides.py",
         "product",

@@ -13,10 +13,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shoal.codespace.frequency import CodedRows, SortedRows
+from shoal.engines.coupling import couple_codes
+from shoal.engines.disk_levels import DiskRows
+from shoal.engines.level_workers import RowLayout
+from shoal.engines.levels import check_distributable
 from shoal.engines.packing import CodePacking
 from shoal.engines.people import PersonCoder
 from shoal.engines.prepare import Codes, DistinctValues, RoleCodes
-from shoal.errors import InputError
+from shoal.errors import InputError, RecipeError
 from shoal.privacy import for_columns
 from shoal.privacy.people import count_needed_people
 from shoal.recipes.recipe import Recipe
@@ -25,6 +29,7 @@ from shoal.support.parameters import byte_count
 from shoal.table import TableStream
 from shoal.table.formats import import_optional
 from shoal.table.frames import use_safe_name
+from shoal.table.rebuild import copy_column
 
 _MERGE = 1 << 16  # values that wait before they are counted together with those before them
 _FETCHED = 1 << 17  # counted rows that come from DuckDB at once
@@ -34,6 +39,9 @@ _BUFFERS = 200e6  # are left to readers and writers
 _AT_REST = 75, 8  # bytes that a distinct row of quasi-identifiers takes, and each of these
 _ENTRY = 16, 60  # and each of their sensitive values, of one column, or of one of several
 _PERSON = 60  # and each person
+_COLLECTED = 40  # bytes of a row with its sensitive value, while the rows of a node are brought together
+_LEAST_NODE = 1 << 16  # distinct rows that are searched together at least
+_SEARCH = 0.25  # of the memory a search may have in any case
 
 
 class DiskWorkspace:
@@ -48,6 +56,10 @@ class DiskWorkspace:
         """The person of every row, if people are counted."""
         self.order = folder / "order"
         """The person of every released row, in the order of the release."""
+        self.entries = 0
+        """Distinct rows, sensitive values included: no release has more values in its classes."""
+        self.stored: DiskRows | None = None
+        """The distinct rows, if the search could not have them in memory."""
 
     @contextmanager
     def open_database(self, name: str = ":memory:") -> Iterator[Any]:
@@ -67,12 +79,21 @@ class DiskWorkspace:
             connection.execute("SET enable_progress_bar = false")  # on a terminal there is one already
             yield connection
 
-    def limit_database(self) -> int:
-        """Bytes that a database may have: its share, or what the rest of the process leaves of the memory."""
+    def limit_database(self, others: float = 0) -> int:
+        """Bytes that a database may have: its share, or what the rest of the process leaves of the memory.
+
+        ``others`` are bytes that the rest of the process is about to take.
+        """
         return_free_memory()
         used = measure_resident_memory() or 0
-        left = self.memory - used - _BUFFERS
+        left = self.memory - used - _BUFFERS - others
         return int(min(max(left, _LEAST), self.memory * _SHARE))
+
+    def fit_database(self, connection: Any, others: float = 0) -> None:
+        """Limit a database that is open already anew."""
+        # Lowered first, so that it gives its buffers back and they do not count as taken by others.
+        connection.execute(f"SET memory_limit = '{int(_LEAST)}B'")
+        connection.execute(f"SET memory_limit = '{self.limit_database(others)}B'")
 
     def count_equal_rows(
         self,
@@ -95,15 +116,19 @@ class DiskWorkspace:
             # The database is closed before the search begins, which then has the memory.
             self._group_rows(connection, stream, coders, packing, people)
             ((entries,),) = connection.execute("SELECT count(*) FROM counted").fetchall()
+            self.entries = entries
             if people is not None:
-                self._check_size(entries, entries)
+                self._check_people(entries)
                 return _fetch_counted_rows(connection, entries, packing, codes.sensitive_sizes)
             words = ", ".join(f"k{i}" for i in range(packing.words))
             query = f"SELECT count(*) FROM (SELECT {words} FROM counted GROUP BY ALL)"
             # Before the rows come out of the database, where they would fill the memory.
             ((distinct,),) = connection.execute(query).fetchall() if self.recipe.sensitive else ((entries,),)
-            self._check_size(distinct, entries)
-            return _fetch_sorted_rows(connection, distinct, entries, packing, codes.sensitive_sizes), None
+            sizes = codes.sensitive_sizes
+            if self._store_rows(connection, distinct, entries, RowLayout(packing, sizes)):
+                return couple_codes(self.recipe, values, codes), None
+            self.fit_database(connection, distinct * self._search_bytes(0) + entries * _ENTRY[0])
+            return _fetch_sorted_rows(connection, distinct, entries, packing, sizes), None
 
     def _group_rows(
         self,
@@ -158,20 +183,61 @@ class DiskWorkspace:
                 whose.write(number.data)
             yield [*words, *(codes[name] for name in sensitive), number]
 
-    def _check_size(self, distinct: int, entries: int) -> None:
-        """Refuse more distinct rows, with so many sensitive values, than the search can have in memory."""
+    def _store_rows(self, connection: Any, distinct: int, entries: int, layout: RowLayout) -> bool:
+        """Leave the distinct rows on disk if the search could not have them in memory; whether it was so."""
+        needed = self._search_bytes(entries / distinct) * distinct
+        left = self.limit_search()
+        if needed <= left:
+            return False
+        try:
+            check_distributable(self.recipe, self._describe_size(entries, needed))
+        except RecipeError as error:
+            # Other algorithms go on as far as they can: what they need is an estimate.
+            if needed <= self.memory:
+                return False
+            raise InputError(str(error)) from None
+        # What is collected for a search of some nodes comes on top of what it needs itself.
+        each = self._search_bytes(entries / distinct) + _COLLECTED * entries / distinct
+        most = max(int((left - distinct * self._result_bytes()) / each), _LEAST_NODE)
+        self.stored = DiskRows(self.folder / "rows", layout, distinct, most)
+        self.fit_database(connection)
+        keys = ", ".join([*layout.words, *layout.values])
+        reader = connection.sql(f"SELECT {keys}, n FROM counted ORDER BY {keys}").to_arrow_reader(_FETCHED)
+        self.stored.write_rows(reader, reader.schema)
+        return True
+
+    def limit_search(self) -> float:
+        """Bytes that a search may have."""
+        return_free_memory()
+        # A share at least, for what else this process has is not always ours.
+        return max(self.memory - (measure_resident_memory() or 0), self.memory * _SEARCH)
+
+    def _search_bytes(self, values: float) -> float:
+        """Bytes that a search takes for a distinct row with so many sensitive values, people not counted."""
         each, quasi = _AT_REST
-        sensitive = len(self.recipe.sensitive)
-        compact = sensitive == 1 and self.recipe.person is None
-        needed = distinct * (each + quasi * len(self.recipe.quasi))
-        needed += entries * (_ENTRY[0] if compact else _ENTRY[1] * sensitive)
-        needed += 0 if self.recipe.person is None else entries * _PERSON
+        one = len(self.recipe.sensitive) == 1
+        entry = _ENTRY[0] if one else _ENTRY[1] * len(self.recipe.sensitive)
+        return each + quasi * len(self.recipe.quasi) + values * entry
+
+    def _result_bytes(self) -> float:
+        """Bytes that stay of a distinct row once its class is found: codes, weight and class."""
+        return 4 * len(self.recipe.quasi) + 12
+
+    def _check_people(self, entries: int) -> None:
+        """Refuse more distinct rows of people than the search can have in memory."""
+        values = _ENTRY[1] * len(self.recipe.sensitive)
+        needed = entries * (self._search_bytes(0) + values + _PERSON)
         if needed > self.memory:
             raise InputError(
-                f"the table has {entries:,} distinct rows, for which the search needs about "
-                f"{needed / 1e9:.1f} GB, more than the memory of {self.recipe.memory}: give more, or round "
-                "columns that have a value of their own in nearly every row"
+                f"{self._describe_size(entries, needed)}: give more, or round columns that have a value of "
+                "their own in nearly every row"
             )
+
+    def _describe_size(self, entries: int, needed: float) -> str:
+        return (
+            f"the table has {entries:,} distinct rows, for which the search needs about "
+            f"{needed / 1e9:.1f} GB, more than the memory of {self.recipe.memory} leaves"
+        )
 
 
 def count_values(stream: TableStream, names: Sequence[str]) -> dict[str, DistinctValues]:
@@ -201,7 +267,10 @@ def _build_distinct(stream: TableStream, name: str, every: pl.DataFrame) -> Dist
 
 def _merge_counts(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Values with their counts and first rows, each once."""
-    return pl.concat(parts).group_by("value").agg(pl.col("row").min(), pl.col("count").sum())
+    merged = pl.concat(parts).group_by("value").agg(pl.col("row").min(), pl.col("count").sum())
+    # Strings are views, and a few of them would keep the text of a whole batch in memory.
+    text = merged.schema["value"] == pl.String
+    return merged.with_columns(copy_column(merged["value"])) if text else merged
 
 
 class _Coder:

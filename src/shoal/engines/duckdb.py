@@ -23,6 +23,7 @@ from shoal.codespace.recoding import Proposal, Recoding
 from shoal.engines.base import Engine, RecodedTable, build_recoding, carry_out
 from shoal.engines.checks import check_counted, check_names, check_people, refuse_unmet_goal
 from shoal.engines.disk_counting import DiskWorkspace, count_values
+from shoal.engines.disk_levels import search_on_disk
 from shoal.engines.inputs import choose_source
 from shoal.engines.packing import CodePacking
 from shoal.engines.people import PersonCoder, describe_missing_ids, describe_people
@@ -49,6 +50,8 @@ from shoal.table.formats import ensure_unchanged, import_optional
 from shoal.table.sources import write_spool
 from shoal.verification.findings import Finding, judge_by_witness
 from shoal.verification.verifier import Verification
+
+_COUNTED = 32  # bytes that the verifier takes for a value of a class, while it judges
 
 
 def run_on_disk(recipe: Recipe, source: object = None, on_progress: Progress = silent) -> Release:
@@ -81,6 +84,7 @@ class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
         super().__init__(recipe)
         self._unfinished = ExitStack()  # the file and the database of a release that is not verified yet
         self._workspace: DiskWorkspace
+        self._words: Any  # the database with what is known of the rows that are written
         self._people: int | None = None  # how many there are, where somebody has several rows
         self._path: Path  # of the table, or of a copy of what is no single file
         self._check_input: Callable[[], None]
@@ -145,6 +149,15 @@ class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
         subject = prepare_rows(recipe, table.names, known, codes, rows, whose)
         return replace(subject, everybody=self._people, warnings=(*subject.warnings, *told))
 
+    def search(self, subject: PreparedTable, on_progress: Progress = silent) -> Proposal:
+        """The search in memory, on the distinct rows; or level by level, if they are too many."""
+        stored = self._workspace.stored
+        if stored is None:
+            return super().search(subject, on_progress)
+        if self.recipe.bound_seconds is not None:
+            raise RecipeError("a bound takes all distinct rows in memory: leave it out, or name more memory")
+        return search_on_disk(self.recipe, subject.problem, stored, on_progress)
+
     def finish_search(self, subject: PreparedTable, proposal: Proposal) -> tuple[PreparedTable, Proposal]:
         """Keep the distinct rows and their classes, but not the counted rows that they were made of."""
         lean = subject.drop_rows(), replace(proposal, table=proposal.table.drop_rows())
@@ -160,10 +173,10 @@ class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
         temporary = self._unfinished.enter_context(whole_path(output))
         self._unfinished.enter_context(remove_if_killed(temporary))
         # The database that counted rows is closed by now: each has its share in turn.
-        connection = self._unfinished.enter_context(self._workspace.open_database("words"))
-        witness = batches.make_witness(connection, subject)
+        self._words = self._unfinished.enter_context(self._workspace.open_database("words"))
+        witness = batches.make_witness(self._words, subject)
         layout = _choose_layout(recipe, output, table)
-        write_batches(batches.iterate_batches(witness, connection), temporary, layout)
+        write_batches(batches.iterate_batches(witness, self._words), temporary, layout)
         order = None if batches.rows_of is None else self._workspace.order
         return WrittenTable(
             table=table.make_table(),
@@ -175,7 +188,7 @@ class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
             notes=(_describe_run(recipe, recoding), *_describe_people(recipe, batches)),
             layout=layout,
             schema=pl.DataFrame(schema={name: table.schema[name] for name in batches.names}),
-            file=DatabaseVerifier(connection, temporary, layout, batches.names, recipe.reading.na, order),
+            file=DatabaseVerifier(self._words, temporary, layout, batches.names, recipe.reading.na, order),
             witness=witness,
             keeps_order=batches.keeps_order,
         )
@@ -183,11 +196,14 @@ class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
     def verify(self, recoded: WrittenTable) -> Verification:
         """Count what is in the file."""
         recipe, columns = self.recipe, recoded.subject.columns
+        # What found the classes of rows is gone by now, and what counts them takes memory as well.
+        self._workspace.fit_database(self._words, self._workspace.entries * _COUNTED)
         found = recoded.file.verify_release(recipe.quasi, recipe.sensitive, recipe.models, columns)
         # Rows that get lost on the way would go unnoticed: the classes left may still hold.
         if found.rows != recoded.rows - recoded.recoding.suppressed_rows:
             raise InternalError(f"{found.rows} rows were written, which is not as many as there should be")
         refuse_unmet_goal(found)
+        self._workspace.fit_database(self._words)
         found = replace(found, findings=self._judge_whole(recoded))
         # The input was read three times, and must have been the same each time.
         self._check_input()

@@ -70,10 +70,10 @@ class DatabaseVerifier:
         for name in sensitive or (None,):
             code, scale = self._number_values(name, columns)
             # Classes come in the order of their cells, so every pass numbers them alike.
-            classes, values, times = self._count_values(quasi, name, code)
-            size = sum_by_place(classes, times)
+            counted = self._count_values(quasi, name, code, scale)
+            size = sum_by_place(counted.class_of, counted.count)
             if name is not None:
-                found[name] = SensitiveCounts.of_rows(classes, values, scale, times)
+                found[name] = counted
         return judge_counts(Counts(size, found), sensitive, models)
 
     def _verify_people(
@@ -112,7 +112,7 @@ class DatabaseVerifier:
         if sensitive is not None:
             # Texts that are one value to a model have one code: somebody who has both has one value.
             value = "codes.code"
-            codes = f"JOIN codes ON codes.s IS NOT DISTINCT FROM release.{self._name_column(sensitive)}"
+            codes = self._join_codes(sensitive)
         # First each unit once, then counted: both steps can spill, which counting what is distinct cannot.
         units = f"SELECT {', '.join(cells)}, {value} AS code, p, count(*) AS rows FROM release {codes}"
         counted = f"{', '.join(keys)}, code, count(*) AS n, sum(rows)::BIGINT AS rows"
@@ -123,10 +123,7 @@ class DatabaseVerifier:
 
     def _count_people_of_values(self, name: str) -> NDArray[np.int64]:
         """How many people of the whole release have each value."""
-        units = (
-            f"SELECT codes.code, p FROM release JOIN codes ON codes.s IS NOT DISTINCT FROM "
-            f"release.{self._name_column(name)} GROUP BY ALL"
-        )
+        units = f"SELECT codes.code, p FROM release {self._join_codes(name)} GROUP BY ALL"
         query = f"SELECT code, count(*) AS n FROM ({units}) GROUP BY code"
         found = self._open_columns([name]).query("release", query).fetchnumpy()
         return sum_by_place(found["code"], found["n"])
@@ -138,18 +135,30 @@ class DatabaseVerifier:
         return int(people)
 
     def _count_values(
-        self, quasi: Sequence[str], sensitive: str | None, code: pl.DataFrame
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+        self, quasi: Sequence[str], sensitive: str | None, code: pl.DataFrame, scale: ValueScale
+    ) -> SensitiveCounts:
         """Class by class, in one order for any sensitive column: its values and how often each occurs."""
         source = self._open_columns([*quasi, *([] if sensitive is None else [sensitive])])
-        cells = self._render_cells(source, quasi)
-        keys = ", ".join(f"{cell} AS q{j}" for j, cell in enumerate(cells))
-        order = ", ".join(f"q{j}" for j in range(len(cells)))
-        value = "NULL" if sensitive is None else self._name_column(sensitive)
-        query = f"SELECT {keys}, {value} AS s, count(*) AS n FROM release GROUP BY ALL ORDER BY {order}"
-        groups = source.query("release", query)
-        frame = pl.concat(list(_number_groups(groups, [f"q{j}" for j in range(len(cells))], code)))
-        return frame["class"].to_numpy(), frame["code"].to_numpy(), frame["n"].to_numpy()
+        names = [f"q{j}" for j in range(len(quasi))]
+        keys = ", ".join(
+            f"{cell} AS {key}" for cell, key in zip(self._render_cells(source, quasi), names, strict=True)
+        )
+        value, codes = "0::INTEGER", ""
+        if sensitive is not None:
+            # Texts that are one value to a model have one code, and so are one entry of their class.
+            value, codes = "codes.code", self._join_codes(sensitive)
+        self._connection.register("codes", code.to_arrow())
+        query = f"SELECT {keys}, {value} AS code, count(*) AS n FROM release {codes} GROUP BY ALL"
+        groups = source.query("release", f"{query} ORDER BY {', '.join(names)}, code")
+        parts = list(_number_groups(groups, names))
+        self._connection.unregister("codes")
+        # Column by column, so that there is never a second copy of everything.
+        classes, values, times = (np.concatenate([part.pop(0) for part in parts]) for _ in range(3))
+        return SensitiveCounts(classes, values, times, scale)
+
+    def _join_codes(self, name: str) -> str:
+        """SQL: rows of the release with the codes of their sensitive values."""
+        return f"JOIN codes ON codes.s IS NOT DISTINCT FROM release.{self._name_column(name)}"
 
     def _open_columns(self, names: Sequence[str]) -> Any:
         """Some columns of the file, cell by cell as it stands, under names that tell where they stand in it.
@@ -243,8 +252,8 @@ def number_sensitive_values(
     return code, scale
 
 
-def _number_groups(groups: Any, keys: Sequence[str], code: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Sorted groups with numbers in place of texts, of the class and of the value, a batch at a time."""
+def _number_groups(groups: Any, keys: Sequence[str]) -> Iterator[list[NDArray[Any]]]:
+    """Sorted groups batch by batch: the number of the class, the code of the value, and the count."""
     last, number = None, -1
     for batch in groups.to_arrow_reader(_FETCHED):
         frame: Any = pl.from_arrow(batch)
@@ -257,8 +266,9 @@ def _number_groups(groups: Any, keys: Sequence[str], code: pl.DataFrame) -> Iter
             new[0] = True
         of_row = number + np.cumsum(new)
         last, number = texts.tail(1), int(of_row[-1])
-        value = frame.select("s").join(code, on="s", how="left", nulls_equal=True, maintain_order="left")
-        yield pl.DataFrame({"class": of_row.astype(np.int32), "code": value["code"], "n": frame["n"]})
+        code, times = frame["code"].to_numpy(), frame["n"].to_numpy()
+        # Copies, which keep nothing else of the batch in memory.
+        yield [of_row.astype(np.int32), code.astype(np.int32), times.astype(np.int64)]
 
 
 def _add_people(columns: Iterable[list[Any]], people: Path) -> Iterator[list[Any]]:

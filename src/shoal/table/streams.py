@@ -57,7 +57,8 @@ class TableStream:
 
     def _typed_batches(self, path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         parquet = import_optional("pyarrow.parquet", "shoal[scale]")
-        with explain_errors(path), parquet.ParquetFile(path) as file:
+        # Read ahead, all columns of the whole file would stay in memory until the last batch.
+        with explain_errors(path), parquet.ParquetFile(path, pre_buffer=False) as file:
             for batch in file.iter_batches(_BATCH, columns=list(columns)):
                 series = [self._read_column(batch.column(name), name) for name in columns]
                 rows = pl.DataFrame([each.alias(name) for each, name in zip(series, columns, strict=True)])

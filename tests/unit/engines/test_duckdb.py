@@ -346,9 +346,20 @@ def test_the_database_has_what_the_search_leaves(used, limit, tmp_path, monkeypa
 
 
 def test_too_many_different_rows_for_the_memory(parquet, tmp_path, monkeypatch):
+    recipe = replace(RECIPE, output=str(tmp_path / "r.csv"))
+    duckdb.run_on_disk(recipe, parquet)
+    expected = (tmp_path / "r.csv").read_bytes()
     monkeypatch.setattr(disk_counting, "_AT_REST", (10**6, 0))
-    with pytest.raises(InputError, match=r"distinct rows, for which the search needs about .* 100MB"):
-        duckdb.run_on_disk(replace(RECIPE, output=str(tmp_path / "r.csv")), parquet)
+    # What can be searched level by level is not refused, and the release is the same.
+    release = duckdb.run_on_disk(recipe, parquet)
+    assert any("searched level by level" in note for note in release.report.notes)
+    assert (tmp_path / "r.csv").read_bytes() == expected
+    with pytest.raises(
+        InputError, match=r"distinct rows, .* needs about .* 100MB leaves, and hilbert has to see them all"
+    ):
+        duckdb.run_on_disk(replace(recipe, algorithm=Hilbert()), parquet)
+    with pytest.raises(RecipeError, match="a bound takes all distinct rows"):
+        duckdb.run_on_disk(replace(recipe, bound="seconds=1"), parquet)
 
 
 @pytest.mark.parametrize("sensitive", [(), ("illness",), ("illness", "cost")], ids=["none", "one", "two"])

@@ -14,9 +14,10 @@ from shoal.algorithms import Problem
 from shoal.algorithms.mondrian import CUTS, Mondrian
 from shoal.codespace.encoding import Column, build_dictionary, encode_column
 from shoal.codespace.frequency import CodedRows
+from shoal.engines.level_workers import CutSettings, LeafFinder, NodePartitioner, RowLayout, cell_columns
+from shoal.engines.levels import LevelwisePartition
 from shoal.engines.packing import CodePacking
-from shoal.engines.spark.levels import LevelwisePartition
-from shoal.engines.spark.workers import CutSettings, LeafFinder, NodePartitioner, RowLayout, cell_columns
+from shoal.engines.spark.levels import SparkRows
 from shoal.privacy import DistinctL, KAnonymity, TCloseness
 from shoal.support.progress import silent
 from shoal.table.samples import write_sample
@@ -93,14 +94,14 @@ def partitions(layout, rows, number):
 
 def classes(levels, layout, goal, flat):
     """Cells of all weighted rows in order: of nodes that executors finish, and of those that stay whole."""
-    where, finish = LeafFinder(layout, levels._build_tree()), NodePartitioner(layout, goal, flat)
+    where, finish = LeafFinder(layout, levels.build_tree()), NodePartitioner(layout, goal, flat)
     found = []
-    for part in levels.counted.mapInArrow(where.__call__, "").whole().partition_by("node"):
+    for part in levels.rows.frame.mapInArrow(where.__call__, "").whole().partition_by("node"):
         node = part["node"][0]
-        if node in levels._closed:
+        if node in levels.closed:
             cells = [
                 codes if every else [codes[0], codes[-1]]
-                for codes, every in zip(levels._closed[node], flat, strict=True)
+                for codes, every in zip(levels.closed[node], flat, strict=True)
             ]
             same = {name: pl.lit(cell) for name, cell in zip(cell_columns(layout), cells, strict=True)}
             found.append(part.select("k0").unique().with_columns(**same))
@@ -134,7 +135,7 @@ def test_levels(rows, goal, cut, most, number):
     problem = Problem(tuple(domains), coded, ("diagnosis",), GOALS[goal], "ncp", np.ones(len(QUASI)))
     layout = RowLayout(CodePacking.from_sizes(coded.sizes), coded.sensitive_sizes)
     shared = CutSettings.from_rules(problem.build_axes(), problem.build_rules(problem.table), CUTS[cut])
-    levels = LevelwisePartition(partitions(layout, coded, number), layout, shared, most, 4)
+    levels = LevelwisePartition(SparkRows(partitions(layout, coded, number)), layout, shared, most)
     levels.cut_large_nodes(silent)
     proposal = Mondrian(cut=cut).search(problem)
     flat = tuple(domain.kind == "flat" for domain in domains)

@@ -5,9 +5,9 @@ import polars as pl
 import pytest
 
 from shoal.algorithms.mondrian import CUTS, root_box
+from shoal.engines.level_workers import CutSettings, MarginCounter, RowLayout
+from shoal.engines.levels import LevelwisePartition
 from shoal.engines.packing import CodePacking
-from shoal.engines.spark.levels import LevelwisePartition
-from shoal.engines.spark.workers import CutSettings, MarginCounter, RowLayout
 from shoal.kernels.cut_workspace import WeightedRows
 from shoal.kernels.partition import grow_partition
 from shoal.kernels.sampled_cuts import CutTree
@@ -68,6 +68,6 @@ def by_margins(problem, table, how):
     margins = MarginCounter(layout, ROOT, [0])
     found = pl.concat([pl.from_arrow(batch) for batch in margins(counted.to_arrow().to_batches(50))])
     goal = CutSettings.from_rules(problem.build_axes(), problem.build_rules(table), how)
-    return LevelwisePartition(None, layout, goal, 1, 1)._decide_cut(
+    return LevelwisePartition(None, layout, goal, 1)._decide_cut(
         found.sort("axis", "code", "value"), table.weight.size, margins.corners
     )

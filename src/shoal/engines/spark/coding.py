@@ -10,15 +10,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.codespace.frequency import CodedRows
 from shoal.engines.checks import check_names, check_people, check_reach
+from shoal.engines.coupling import couple_codes
+from shoal.engines.level_workers import RowLayout
 from shoal.engines.packing import CodePacking
 from shoal.engines.people import describe_missing_ids
 from shoal.engines.prepare import (
     Codes,
     DistinctValues,
     PreparedTable,
-    RoleCodes,
     encode_distinct,
     prepare_rows,
     read_known_columns,
@@ -26,7 +26,6 @@ from shoal.engines.prepare import (
 from shoal.engines.spark.people import add_people, count_ids, count_people
 from shoal.engines.spark.session import load_functions
 from shoal.engines.spark.source import PERSON, SparkSource, check_rows
-from shoal.engines.spark.workers import RowLayout
 from shoal.errors import InputError
 from shoal.privacy.people import count_needed_people
 from shoal.recipes.defaults import choose_category_order
@@ -135,7 +134,7 @@ class CodedFrame(PreparedTable):
         if counts_people:
             check_people(recipe)
         # Losses and models ask for counts per column, which these few rows have exactly.
-        rows = _couple_codes(recipe, values, codes)
+        rows = couple_codes(recipe, values, codes)
         subject = prepare_rows(recipe, source.names, known, codes, rows, reach=not counts_people)
         layout = RowLayout(CodePacking.from_sizes(codes.sizes), codes.sensitive_sizes)
         # Lazy: codes are joined to the rows when the cluster counts them.
@@ -176,28 +175,6 @@ class CodedFrame(PreparedTable):
         if self.counts_people:
             check_reach(problem.models, problem.table_counts)
         return replace(self, problem=problem, encoded=encoded, is_on_driver=True, person=person)
-
-
-def _couple_codes(recipe: Recipe, values: Mapping[str, DistinctValues], codes: RoleCodes) -> CodedRows:
-    """Counted rows that have every code as often as the table has it; which go together has no meaning."""
-    count = [_count_codes(code, values[name].count) for name, code in codes.collect_codes().items()]
-    columns, weight = couple_counts(count)
-    narrow = [column.astype(np.uint32) for column in columns]
-    quasi, sensitive = narrow[: len(recipe.quasi)], narrow[len(recipe.quasi) :]
-    return CodedRows(tuple(quasi), codes.sizes, tuple(sensitive), codes.sensitive_sizes, weight)
-
-
-def couple_counts(counts: Sequence[NDArray[np.int64]]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-    """Weighted rows with given numbers of every code in each column: a few more than there are codes."""
-    sums = [np.cumsum(count) for count in counts]
-    # All columns cut into pieces at the same places: within a piece every code is constant.
-    ends = np.unique(np.concatenate(sums))
-    ends = ends[ends > 0]
-    return [np.searchsorted(each, ends) for each in sums], np.diff(ends, prepend=0)
-
-
-def _count_codes(code: Codes, count: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.rint(np.bincount(code, count)).astype(np.int64)
 
 
 def _add_codes(

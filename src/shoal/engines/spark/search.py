@@ -10,19 +10,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.algorithms import ALGORITHMS, Progress
+from shoal.algorithms import Progress
 from shoal.algorithms.mondrian import CUTS
 from shoal.codespace.domain import Domain
-from shoal.codespace.loss import LOSSES
 from shoal.codespace.recoding import ColumnCells, Proposal, Recoding
-from shoal.engines.spark.coding import CodedFrame, couple_counts, group_by_columns
-from shoal.engines.spark.levels import LevelTrace, LevelwisePartition
+from shoal.engines.coupling import couple_counts
+from shoal.engines.level_workers import CutSettings, cell_columns, pack_kernels
+from shoal.engines.levels import LevelTrace, LevelwisePartition, check_distributable
+from shoal.engines.spark.coding import CodedFrame, group_by_columns
+from shoal.engines.spark.levels import SparkRows
 from shoal.engines.spark.session import load_functions
-from shoal.engines.spark.workers import CutSettings, cell_columns, pack_kernels
-from shoal.errors import RecipeError
-from shoal.privacy import model_text
 from shoal.recipes.recipe import Recipe
-from shoal.support.parameters import name_of
 from shoal.table.formats import import_optional
 
 _CELLS = 1 << 26  # distinct cells of a column that the driver labels at most
@@ -95,7 +93,11 @@ def search_by_levels(
     f = load_functions()
 
     problem, words = coded.problem, coded.layout.words
-    _check_distributable(recipe, coded.distinct)
+    check_distributable(
+        recipe,
+        f"there are {coded.distinct:,} distinct rows, more than the {recipe.driver_rows:,} that the "
+        "driver takes (--driver-rows)",
+    )
     # The search of the algorithm, which would refuse them, is not called here.
     problem.refuse_negative_weights("mondrian")
     # Two per core, so that a slow task does not leave the others idle for long.
@@ -107,11 +109,12 @@ def search_by_levels(
     cut = recipe.algorithm.choose_cut(rows.select(*words).distinct().count, trees)
     goal = CutSettings.from_rules(problem.build_axes(), problem.build_rules(problem.table), CUTS[cut])
     layout = replace(coded.layout, kernels=pack_kernels(coded.layout, goal.how))
-    levels = LevelwisePartition(rows, layout, goal, recipe.driver_rows, tasks)
+    stored = SparkRows(rows)
+    levels = LevelwisePartition(stored, layout, goal, recipe.driver_rows)
     levels.cut_large_nodes(on_progress)
     flat = tuple(domain.kind == "flat" for domain in problem.domains)
     on_progress("partitioning on executors", 0.0)
-    cells = hold(levels.build_cells(flat))
+    cells = hold(stored.build_cells(levels, layout, goal, flat, tasks))
     return _build_proposal(recipe, coded, cells, levels.trace, cut)
 
 
@@ -141,25 +144,6 @@ def _build_proposal(
         rows=cells,
         found=tuple(found),
     )
-
-
-def _check_distributable(recipe: Recipe, different: int) -> None:
-    """Refuse what takes all distinct rows in one place."""
-    why = None
-    if recipe.algorithm.needs_all_rows:
-        name = name_of(ALGORITHMS, recipe.algorithm)
-        why = f"{name} has to see them all; mondrian with cut=nearest or greedy has not"
-    elif recipe.render not in ("label", "interval"):
-        why = f"render '{recipe.render}' has to see them all; label and interval have not"
-    elif not LOSSES[recipe.loss].by_cells:
-        why = f"the loss {recipe.loss} has to see them all; others have not"
-    elif unknown := [model for model in recipe.models if not model.known_to_search]:
-        why = f"the model {model_text(unknown[0])} has to see them all, because no search knows its rule"
-    if why is not None:
-        raise RecipeError(
-            f"there are {different:,} distinct rows, more than the {recipe.driver_rows:,} that the driver "
-            f"takes (--driver-rows), and {why}"
-        )
 
 
 def _find_cells(cells: Any, names: Sequence[str], domains: Sequence[Domain]) -> list[_Found]:

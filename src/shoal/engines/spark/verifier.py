@@ -16,11 +16,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.engines.level_workers import as_arrow
 from shoal.engines.spark.coding import join_codes
 from shoal.engines.spark.session import load_functions
 from shoal.engines.spark.source import PERSON, SparkSource
 from shoal.engines.spark.witness import render_cell
-from shoal.engines.spark.workers import as_arrow
 from shoal.engines.verifier import number_sensitive_values
 from shoal.privacy import Counts, Model, SensitiveCounts, ValueScale, for_columns
 from shoal.privacy.counts import sum_by_place

@@ -148,7 +148,7 @@ def as_arrow(frame: pl.DataFrame) -> Any:
     return table.cast(pyarrow.schema(kinds))
 
 
-class _NodeWalk:
+class NodeWalk:
     """Counted rows of a partition with the nodes of a tree that they are in."""
 
     def __init__(self, layout: RowLayout, cuts: CutTree) -> None:
@@ -189,7 +189,7 @@ class LeafCounter:
 
     def __call__(self, batches: Batches) -> Iterator[Any]:
         """Count one partition."""
-        parts = [self._count_leaves(frame) for frame, _ in _NodeWalk(self.layout, self.cuts)(batches)]
+        parts = [self._count_leaves(frame) for frame, _ in NodeWalk(self.layout, self.cuts)(batches)]
         if parts:
             key = ["node", "what", "value"]
             yield from _to_batches(pl.concat(parts).group_by(key).agg(pl.col("n").sum()))
@@ -232,7 +232,7 @@ class LeafSampler:
     def __call__(self, batches: Batches) -> Iterator[Any]:
         """Choose from one partition."""
         rank: dict[int, int] = {}
-        for frame, _ in _NodeWalk(self.layout, self.cuts)(batches):
+        for frame, _ in NodeWalk(self.layout, self.cuts)(batches):
             wanted = frame.filter(pl.col("node").is_in(list(self.step)))
             for (node,), rows in wanted.partition_by("node", as_dict=True, maintain_order=True).items():
                 # Ranks run over all partitions, so that the sample does not depend on how rows lie.
@@ -302,7 +302,7 @@ class MarginCounter:
     def __call__(self, batches: Batches) -> Iterator[Any]:
         """Count one partition."""
         parts: list[pl.DataFrame] = []
-        for frame, codes in _NodeWalk(self.layout, self.cuts)(batches):
+        for frame, codes in NodeWalk(self.layout, self.cuts)(batches):
             wanted = frame["node"].is_in(list(self.nodes))
             parts.append(self._count_codes(frame.filter(wanted), codes[wanted.to_numpy()]))
         if parts:
@@ -407,7 +407,7 @@ class LeafFinder:
 
     def __call__(self, batches: Batches) -> Iterator[Any]:
         """Find the leaves of one partition."""
-        for frame, _ in _NodeWalk(self.layout, self.cuts)(batches):
+        for frame, _ in NodeWalk(self.layout, self.cuts)(batches):
             yield from _to_batches(frame.select("node", *self.layout.words, *self.layout.values, "n"))
 
 
