@@ -41,6 +41,7 @@ _ENTRY = 16, 60  # and each of their sensitive values, of one column, or of one 
 _PERSON = 60  # and each person
 _COLLECTED = 40  # bytes of a row with its sensitive value, while the rows of a node are brought together
 _LEAST_NODE = 1 << 16  # distinct rows that are searched together at least
+_KERNELS = 80e6  # bytes that the code of a search takes
 _SEARCH = 0.25  # of the memory a search may have in any case
 
 
@@ -186,7 +187,10 @@ class DiskWorkspace:
     def _store_rows(self, connection: Any, distinct: int, entries: int, layout: RowLayout) -> bool:
         """Leave the distinct rows on disk if the search could not have them in memory; whether it was so."""
         needed = self._search_bytes(entries / distinct) * distinct
-        left = self.limit_search()
+        # The database is closed before the search begins.
+        query = "SELECT sum(memory_usage_bytes)::BIGINT FROM duckdb_memory()"
+        ((held,),) = connection.execute(query).fetchall()
+        left = self.limit_search(held)
         if needed <= left:
             return False
         try:
@@ -206,11 +210,12 @@ class DiskWorkspace:
         self.stored.write_rows(reader, reader.schema)
         return True
 
-    def limit_search(self) -> float:
-        """Bytes that a search may have."""
+    def limit_search(self, free: int) -> float:
+        """Bytes that a search may have, if so many of those that are taken will be free by then."""
         return_free_memory()
+        used = (measure_resident_memory() or 0) - free
         # A share at least, for what else this process has is not always ours.
-        return max(self.memory - (measure_resident_memory() or 0), self.memory * _SEARCH)
+        return max(self.memory - _KERNELS - max(used, 0), self.memory * _SEARCH)
 
     def _search_bytes(self, values: float) -> float:
         """Bytes that a search takes for a distinct row with so many sensitive values, people not counted."""

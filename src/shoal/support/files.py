@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,6 +31,7 @@ if not sys.stdin.read():
     pathlib.Path(sys.argv[1]).unlink(missing_ok=True)
 """
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+_LEFT_OVER = re.compile(r"\..+\.[0-9a-f]{8}\.(?:tmp|scratch)")
 
 
 def read_small(path: Path, megabytes: int) -> bytes:
@@ -105,8 +106,11 @@ def whole_path(path: str | Path, *, private: bool = False) -> Iterator[Path]:
     # In the same folder: only within one file system a rename is atomic.
     temporary = target.with_name(f".{target.name[:64]}.{os.urandom(4).hex()}.tmp")
     _unfinished.add(temporary)
+    lock = None
     try:
-        usual = _make_private(temporary)
+        _remove_left_over(target.parent)
+        usual = _make_private(_name_new(temporary))
+        lock = _claim_path(temporary)
         yield temporary
         if not private:
             temporary.chmod(stat.S_IMODE(target.stat().st_mode) if target.exists() else usual)
@@ -120,8 +124,7 @@ def whole_path(path: str | Path, *, private: bool = False) -> Iterator[Path]:
             raise
         raise OutputError(f"{path} cannot be written: {_describe_error(error)}") from error
     finally:
-        _remove_path(temporary)
-        _unfinished.discard(temporary)
+        _remove_claimed(temporary, lock)
 
 
 @contextmanager
@@ -130,13 +133,15 @@ def scratch_folder(beside: Path) -> Iterator[Path]:
     target = beside.resolve()
     folder = target.with_name(f".{target.name[:64]}.{os.urandom(4).hex()}.scratch")
     _unfinished.add(folder)
+    lock = None
     try:
-        folder.mkdir(mode=0o700)  # for it holds values of the original table
+        _remove_left_over(target.parent)
+        _name_new(folder).mkdir(mode=0o700)  # for it holds values of the original table
+        lock = _claim_path(folder)
         with remove_if_killed(folder):
             yield folder
     finally:
-        _remove_path(folder)
-        _unfinished.discard(folder)
+        _remove_claimed(folder, lock)
 
 
 @contextmanager
@@ -144,7 +149,8 @@ def remove_if_killed(path: Path) -> Iterator[None]:
     """Let another process remove a file or folder, should this one end where it cannot do so itself.
 
     So it is when the system kills it, for want of memory or because somebody asked. A machine that loses
-    its power, or a container that ends with all of its processes, leaves the path behind.
+    its power, or a container that ends with all of its processes, leaves the path behind; the next run that
+    writes to the same folder removes it.
     """
     watch = _start_watch(path)
     try:
@@ -152,6 +158,65 @@ def remove_if_killed(path: Path) -> Iterator[None]:
     finally:
         if watch is not None:
             watch.communicate(b"done")
+
+
+def _name_new(path: Path) -> Path:
+    """What a path is called before it is claimed; nobody takes that for something left over."""
+    return path.with_suffix(".new")
+
+
+def _claim_path(path: Path) -> int | None:
+    """Lock a new file or folder and give it its name: the lock ends with this process, however that ends."""
+    new = _name_new(path)
+    lock = _lock_path(new)
+    new.rename(path)
+    return lock
+
+
+def _remove_claimed(path: Path, lock: int | None) -> None:
+    _remove_path(path)
+    _remove_path(_name_new(path))  # if it was interrupted in between
+    _unfinished.discard(path)
+    if lock is not None:
+        os.close(lock)
+
+
+def _lock_path(path: Path) -> int | None:
+    """The descriptor that holds a lock on a path; None where another has it, or the system knows none."""
+    try:
+        import fcntl  # noqa: PLC0415  Windows does not have it
+    except ImportError:
+        return None
+    try:
+        lock = os.open(path, os.O_RDONLY)
+    except OSError:  # it is gone meanwhile, or not ours
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # somebody has it, or such a file system cannot be locked: then nothing is removed either
+        os.close(lock)
+        return None
+    return lock
+
+
+def _remove_left_over(folder: Path) -> None:
+    """Remove what earlier processes left in a folder when they ended together with all that watched them."""
+    names = []
+    # A folder that may be written to need not be one that may be listed.
+    with suppress(OSError), os.scandir(folder) as entries:
+        for each in entries:
+            # Spark has folders of such names as well, which nobody locks: here those are files.
+            right = each.is_dir if each.name.endswith("scratch") else each.is_file
+            if _LEFT_OVER.fullmatch(each.name) and right(follow_symlinks=False):
+                names.append(each.name)
+    for path in (folder / name for name in names):
+        # What is still written to is locked by whoever does so.
+        if (lock := _lock_path(path)) is not None:
+            try:
+                if os.fstat(lock).st_uid == os.geteuid():  # no lock is had where there is no such number
+                    _remove_path(path)
+            finally:
+                os.close(lock)
 
 
 def _start_watch(path: Path) -> subprocess.Popen[bytes] | None:

@@ -54,7 +54,7 @@ def test_releases_are_the_same(source, sensitive, goal, cut, most, tmp_path, mon
     monkeypatch.setattr(
         disk_levels, "_group_nodes", lambda *given: groups.extend(divide(*given)) or [*groups]
     )
-    monkeypatch.setattr(disk_counting.DiskWorkspace, "limit_search", lambda _: 0.0)
+    monkeypatch.setattr(disk_counting.DiskWorkspace, "limit_search", lambda *_: 0.0)
     monkeypatch.setattr(disk_counting, "_LEAST_NODE", most)
     found = duckdb.run_on_disk(replace(recipe, output=paths[1]), source)
     assert any("searched level by level" in note for note in found.report.notes)
