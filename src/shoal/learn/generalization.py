@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -20,9 +21,9 @@ Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class GeneralizedColumn:
-    """One column and its cells."""
+    """One column and its cells. A search asks for the same figures again and again, so they are kept."""
 
     column: EncodedColumn
     cell_of: Ints
@@ -35,7 +36,7 @@ class GeneralizedColumn:
         """The column's name."""
         return self.column.domain.name
 
-    @property
+    @cached_property
     def cells(self) -> int:
         """Number of cells."""
         return int(self.cell_of.max()) + 1
@@ -58,7 +59,8 @@ class GeneralizedColumn:
         order = np.argsort(np.argsort(first, kind="stable"), kind="stable")
         return replace(self, cell_of=order[np.unique(cell_of, return_inverse=True)[1]], touched=True)
 
-    def compute_ncp(self) -> float:
+    @cached_property
+    def ncp(self) -> float:
         """Mean width of the rows' cells, 0 to 1.
 
         A cell of numbers reaches from the end of the one before it to its own greatest value, so that there
@@ -66,7 +68,7 @@ class GeneralizedColumn:
         """
         if not self.touched:
             return 0.0
-        rows = np.bincount(self.cell_of, np.bincount(self.column.codes, minlength=self.cell_of.size))
+        rows = np.bincount(self.cell_of, self._rows)
         return float(weighted_sum(self._measure_widths(), rows) / rows.sum())
 
     def _measure_widths(self) -> Floats:
@@ -85,27 +87,47 @@ class GeneralizedColumn:
             width = np.diff(np.maximum(end, 0.0), prepend=0.0)
         return np.asarray(width, np.float64)
 
+    @cached_property
+    def published(self) -> Published:
+        """The cells in words and numbers, with what stands for them by all rows."""
+        return self.publish_cells(self.choose_representatives(np.arange(self.column.codes.size)))
+
+    @cached_property
+    def _rows(self) -> Ints:
+        """[codes] how many rows have each."""
+        return np.bincount(self.column.codes, minlength=self.cell_of.size)
+
+    @cached_property
+    def _by_cell(self) -> tuple[Ints, Ints]:
+        """The codes of one cell after the other, and where each cell begins."""
+        order = np.argsort(self.cell_of, kind="stable")
+        return order, np.searchsorted(self.cell_of[order], np.arange(self.cells))
+
     def choose_representatives(self, rows: Ints) -> Ints:
         """[cells] the code that stands for each cell: of the rows given, the median or the commonest.
 
         A number stands for numbers even where most are missing; a cell without rows takes all rows.
         """
-        codes, domain = self.column.codes.astype(np.int64), self.column.domain
-        count = np.bincount(codes[rows], minlength=domain.size)
-        every = np.bincount(codes, minlength=domain.size)
-        chosen = np.zeros(self.cells, np.int64)
-        for cell in range(self.cells):
-            inside = np.flatnonzero(self.cell_of == cell)
-            if domain.kind == "number" and domain.missing is not None and inside.size > 1:
-                inside = inside[inside != domain.missing]
-            weight = count[inside] if count[inside].any() else every[inside]
-            if domain.has_ranges:
-                # The median among values that occur: a mean would be a value that nobody has.
-                at = int(np.searchsorted(np.cumsum(weight), weight.sum() / 2))
-            else:
-                at = int(np.argmax(weight))
-            chosen[cell] = inside[at]
-        return chosen
+        domain, (order, first) = self.column.domain, self._by_cell
+        count, every = np.bincount(self.column.codes[rows], minlength=domain.size), self._rows.copy()
+        if domain.kind == "number" and domain.missing is not None and not self._is_alone(domain.missing):
+            count[domain.missing] = every[domain.missing] = 0
+        is_seen = np.bincount(self.cell_of, count) > 0
+        weight = np.where(is_seen[self.cell_of], count, every)[order]
+        if domain.has_ranges:
+            # The median among values that occur: a mean would be a value that nobody has.
+            until = np.cumsum(weight)
+            end = until[np.append(first[1:], order.size) - 1]
+            half = (until[first] - weight[first] + end) / 2
+            at = np.maximum(np.searchsorted(until, half), first)
+        else:
+            most = np.maximum.reduceat(weight, first)
+            commonest = np.flatnonzero(weight == most[self.cell_of[order]])
+            at = commonest[np.searchsorted(commonest, first)]
+        return np.asarray(order[at])
+
+    def _is_alone(self, code: int) -> bool:
+        return int(np.count_nonzero(self.cell_of == self.cell_of[code])) == 1
 
     def replace_codes(self, rows: Ints, standing: Ints) -> Ints:
         """The codes that rows have once what stands for their cells has taken their place."""
@@ -125,7 +147,7 @@ class GeneralizedColumn:
                 [labels[code] for code in np.flatnonzero(self.cell_of == cell)] for cell in range(self.cells)
             ]
             # A value that was never seen goes to the commonest cell, the best guess for it.
-            common = int(np.argmax(np.bincount(self.cell_of[self.column.codes])))
+            common = int(np.argmax(np.bincount(self.cell_of, self._rows)))
             return Published(self.name, "categories", values=values, groups=groups, other=common)
         # The missing value is code 0 and always in a cell of its own, unless all are one. It is no
         # range, so ends and values start after it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,7 @@ Ints = NDArray[np.int64]
 _TESTED = 4  # one row in so many scores estimators that were trained anew
 _STOP = 3  # one of so many rows that are no guards chooses where to stop
 _MOST = 1000  # rows on which steps are compared
+_AT_ONCE = 16  # results that are judged by one call of the model
 _CELL_KINDS = ("columns", "boxes", "best")
 _CELLS = 8  # ranges that a column of numbers begins with
 _MARGIN = 0.25  # how much nearer to full agreement the search stays than it is asked to
@@ -236,16 +238,17 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
             # To the nearest row: of few rows a target of 0.98 could only be met by all.
             stop_aim -= 1 / (stop.size + 1)
 
-        def keeps_aim(candidate: _Candidate) -> bool:
-            return stop.size == 0 or self._measure_candidate(stop, candidate) >= stop_aim
+        def list_keeping(candidates: Sequence[_Candidate]) -> Iterator[_Candidate]:
+            scores = self._measure_candidates(stop, candidates) if stop.size else repeat(1.0)
+            return (each for each, score in zip(candidates, scores, strict=False) if score >= stop_aim)
 
         found = []
         if self.cells != "boxes":
             path = _MinimizationSearch(self, search, columns).find_path(self.target_score, aim, tell)
             # The first state changes nothing and always holds, so there is an answer.
-            found.append(next(filter(keeps_aim, map(_Candidate.from_state, reversed(path)))))
+            found.append(next(list_keeping([_Candidate.from_state(state) for state in reversed(path)])))
         if self.cells != "columns":
-            found += filter(keeps_aim, self._grow_boxes(search, columns))
+            found += list_keeping(self._grow_boxes(search, columns))
         costs = self._read_costs(search.table, columns)
         finest = _Candidate.from_state([GeneralizedColumn.from_column(column) for column in columns])
         return max(found, key=lambda each: float(costs @ each.losses), default=finest)
@@ -271,12 +274,12 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
     def _test_once(self, guard: _GivenRows, candidate: _Candidate, plan: GuardPlan) -> Guarantee:
         """What the guard set shows of a result; it is asked about this one alone."""
         if self.confidence is None:
-            score = self._measure_candidate(guard, candidate)
+            (score,) = self._measure_candidates(guard, [candidate])
             told = "no confidence was asked for"
             return Guarantee(False, self.target_score, None, guard.size, score, reason=told)
         if not plan.rows:
             return plan.refuse_claim(self.target_score, self.confidence)
-        after = self._predict_coarse(guard, candidate)
+        (after,) = self._predict_coarse(guard, [candidate])
         return judge_candidate(
             guard.before,
             after,
@@ -299,22 +302,29 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         self.ncp_ = float(np.mean(losses))
         self.column_ncp_ = dict(zip(self.generalizations_, losses, strict=True))
 
-    def _measure_candidate(self, rows: _GivenRows, candidate: _Candidate) -> float:
-        after = self._predict_coarse(rows, candidate)
-        return measure_agreement(rows.before, after, rows.numeric, self._metric)
+    def _measure_candidates(self, rows: _GivenRows, candidates: Sequence[_Candidate]) -> Iterator[float]:
+        """The agreement of each; some are asked about at once, and the others only if anybody wants them."""
+        for first in range(0, len(candidates), _AT_ONCE):
+            for after in self._predict_coarse(rows, candidates[first : first + _AT_ONCE]):
+                yield measure_agreement(rows.before, after, rows.numeric, self._metric)
 
-    def _predict_coarse(self, rows: _GivenRows, candidate: _Candidate) -> NDArray[Any]:
-        """What the estimator predicts for rows once they are generalised."""
-        columns = self._replace_columns(rows.table, candidate)
-        if not columns:
-            return rows.before
-        return rows.box.predict(rebuild_data(rows.data, rows.table, columns, None), several=True)
+    def _predict_coarse(self, rows: _GivenRows, candidates: Sequence[_Candidate]) -> list[NDArray[Any]]:
+        """What the estimator predicts for rows once they are generalised, in each of several ways."""
+        changed = self._replace_columns(rows.table, candidates)
+        if not any(changed):
+            return [rows.before] * len(candidates)
+        stack = RowStack(rows.data, rows.table, np.arange(rows.size)).build({}, changed)
+        after = rows.box.predict(stack, several=True)
+        # What changes nothing agrees, also with a model that answers by chance.
+        parts = np.split(after, len(candidates))
+        return [part if columns else rows.before for part, columns in zip(parts, changed, strict=True)]
 
     def transform(self, X: Any) -> Any:  # noqa: N803
         """The rows as coarse as they may be."""
         check_is_fitted(self, "generalizations_")
         table = read_data(self, X, reset=False)
-        return rebuild_data(X, table, self._replace_columns(table, self._fitted), None)
+        (columns,) = self._replace_columns(table, [self._fitted])
+        return rebuild_data(X, table, columns, None)
 
     def agreement(self, X: Any) -> float:  # noqa: N803
         """How far predictions on rows as coarse as they may be agree with those on the rows as they are."""
@@ -354,12 +364,25 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         if self.retrain and not all(hasattr(self.estimator, name) for name in ("fit", "score", "get_params")):
             raise RecipeError("retrain needs an estimator of scikit-learn, which can be trained and scored")
 
-    def _replace_columns(self, table: Table, candidate: _Candidate) -> dict[str, pl.Series]:
-        """The columns that are replaced, one-hot ones as the table has them."""
-        columns: dict[str, pl.Series] = {}
-        for name, after in candidate.replace_columns(collapse_one_hot(table, self._groups)).items():
-            columns |= self._expand_column(table, name, after)
-        return columns
+    def _replace_columns(self, table: Table, candidates: Sequence[_Candidate]) -> list[dict[str, pl.Series]]:
+        """The columns that each candidate replaces, one-hot ones as the table has them."""
+        whole = collapse_one_hot(table, self._groups)
+        made: dict[Published, dict[str, pl.Series]] = {}
+
+        def replace_column(each: Published) -> dict[str, pl.Series]:
+            if each not in made:  # many candidates have it
+                made[each] = self._expand_column(table, each.name, each.applied(whole.column(each.name)))
+            return made[each]
+
+        found = []
+        for candidate in candidates:
+            if candidate.boxes is not None:
+                boxed = candidate.boxes.replace_columns(whole).items()
+                parts = [self._expand_column(table, name, after) for name, after in boxed]
+            else:
+                parts = [replace_column(each) for each in candidate.published if each.how != "untouched"]
+            found.append({name: series for part in parts for name, series in part.items()})
+        return found
 
     def _expand_column(self, table: Table, name: str, after: pl.Series) -> dict[str, pl.Series]:
         """A column, or the one-hot columns that it stands for."""
@@ -372,7 +395,7 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
     def _retrain_estimators(self, data: Any, table: Table, y: NDArray[Any], guard: Ints) -> None:
         """Scores of two new estimators, on rows that did not train them."""
         rest = np.setdiff1d(np.arange(table.rows), guard)
-        less = self._replace_columns(table, self._fitted)
+        (less,) = self._replace_columns(table, [self._fitted])
         # Both are trained and scored on the same rows, so that only the detail differs.
         for name, columns in (("raw_score_", {}), ("retrained_score_", less)):
             given = [
@@ -428,11 +451,7 @@ class _Candidate:
     @classmethod
     def from_state(cls, state: Sequence[GeneralizedColumn]) -> _Candidate:
         """Every column by itself, with stand-ins chosen by all rows that placed its cells."""
-        published = [
-            column.publish_cells(column.choose_representatives(np.arange(column.column.codes.size)))
-            for column in state
-        ]
-        return cls(published, [column.compute_ncp() for column in state])
+        return cls([column.published for column in state], [column.ncp for column in state])
 
     @classmethod
     def from_boxes(cls, boxes: Boxes, names: Sequence[str]) -> _Candidate:
@@ -440,13 +459,6 @@ class _Candidate:
         losses = {each.name: loss for each, loss in zip(boxes.columns, boxes.losses, strict=True)}
         published = [Published(name, "boxes" if name in losses else "untouched") for name in names]
         return cls(published, [losses.get(name, 0.0) for name in names], boxes)
-
-    def replace_columns(self, whole: Table) -> dict[str, pl.Series]:
-        """The columns that do not stay as they are."""
-        if self.boxes is not None:
-            return self.boxes.replace_columns(whole)
-        changed = [each for each in self.published if each.how != "untouched"]
-        return {each.name: each.applied(whole.column(each.name)) for each in changed}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -474,8 +486,9 @@ class _MinimizationSearch:
         self.halves = np.array_split(rest, 2)
         self.judged = np.concatenate(self.halves[::-1])
         self.stack = RowStack(self.data, self.table, self.judged)
-        # Steps of a column stay the same until the column changes.
+        # Steps of a column stay the same until the column changes, and so do the values of its rows.
         self.steps_of: dict[int, tuple[GeneralizedColumn, list[_Step]]] = {}
+        self.values_of: dict[GeneralizedColumn, Mapping[str, pl.Series]] = {}
         judged = rebuild_data(self.data, self.table, {}, self.judged)
         self.uses_probabilities = not self.numeric and self._has_matching_probabilities(judged)
         self.predicted, self.sure = self._ask_model(judged)
@@ -488,12 +501,10 @@ class _MinimizationSearch:
         aim = max(aim, target + _MARGIN * (1 - target))
         while steps := self._list_steps(state):
             # How much detail is gone: the search ends at the latest when all of it is.
-            share = sum(column.compute_ncp() for column in state) / len(state)
+            share = sum(column.ncp for column in state) / len(state)
             tell(f"minimising, {len(path) - 1} steps taken", share)
             scores, losses = self._score_steps(state, steps)
-            saved = np.array(
-                [self.costs[s.at] * (s.after.compute_ncp() - state[s.at].compute_ncp()) for s in steps]
-            )
+            saved = np.array([self.costs[s.at] * (s.after.ncp - state[s.at].ncp) for s in steps])
             # Every step gives up detail, so that the search ends.
             allowed = (scores >= aim) & (saved > 0)
             if not allowed.any():
@@ -503,6 +514,7 @@ class _MinimizationSearch:
             best = int(np.argmax(worth))
             j, after = steps[best].at, steps[best].after
             state, lost = [*state[:j], after, *state[j + 1 :]], float(losses[best])
+            self.values_of[after] = steps[best].columns
             path.append(state)
         return path
 
@@ -528,17 +540,20 @@ class _MinimizationSearch:
         """
         now: dict[str, pl.Series] = {}
         for column in state:
-            now |= self._replace_judged_values(column) if column.touched else {}
+            now |= self.values_of.get(column, {})  # nothing for columns that are as they were
         # The rows of all steps below each other: one call of predict, whose overhead is larger than
         # its work on a thousand rows.
         after, sure = self._ask_model(self.stack.build(now, [step.columns for step in steps]))
-        same = [
-            measure_agreement(self.predicted, part, self.numeric, self.owner._metric)
-            for part in np.array_split(after, len(steps))
-        ]
-        moved = [float(np.abs(part - self.sure).mean()) for part in np.array_split(sure, len(steps))]
-        # R² is smooth already; probabilities are not needed there, and do not exist.
-        return np.array(same), 1 - np.array(same) if self.numeric else np.array(moved)
+        same = np.array(
+            [
+                measure_agreement(self.predicted, part, self.numeric, self.owner._metric)
+                for part in np.split(after, len(steps))
+            ]
+        )
+        if self.numeric:  # R² is smooth already; probabilities are not needed there, and do not exist
+            return same, 1 - same
+        moved = np.abs(sure.reshape(len(steps), -1) - self.sure.ravel())
+        return same, moved.mean(axis=1)
 
     def _has_matching_probabilities(self, judged: Any) -> bool:
         """Whether the likeliest class is what the model predicts, so that one call tells both."""

@@ -118,16 +118,45 @@ def test_the_loss_is_that_of_the_notes():
     cells = np.array([0] * 4 + [1] * 4 + [2] * 3)
     three = GeneralizedColumn.from_column(column).with_cells(cells)
     nothing = GeneralizedColumn.from_column(column).with_cells(np.zeros(11, int))
-    assert three.compute_ncp() == pytest.approx(0.336, abs=5e-4)
-    assert np.mean([three.compute_ncp(), nothing.compute_ncp()]) == pytest.approx(0.668, abs=5e-4)
-    assert nothing.compute_ncp() == 1
-    assert GeneralizedColumn.from_column(column).compute_ncp() == 0
+    assert three.ncp == pytest.approx(0.336, abs=5e-4)
+    assert np.mean([three.ncp, nothing.ncp]) == pytest.approx(0.668, abs=5e-4)
+    assert nothing.ncp == 1
+    assert GeneralizedColumn.from_column(column).ncp == 0
 
 
 def test_missing_numbers_take_no_part_in_the_width():
     column = encode_column(pl.Series([None, 0, 5, 10]), Column("x"))
     cells = GeneralizedColumn.from_column(column).with_cells(np.array([0, 1, 1, 2]))
-    assert cells.compute_ncp() == pytest.approx((0 + 0.5 + 0.5 + 0.5) / 4)
+    assert cells.ncp == pytest.approx((0 + 0.5 + 0.5 + 0.5) / 4)
+
+
+def stand_by_hand(column, cell_of, rows):
+    """The median or the commonest code of each cell, by plain Python."""
+    standing, domain = [], column.domain
+    for cell in range(max(cell_of) + 1):
+        inside = [code for code in range(domain.size) if cell_of[code] == cell]
+        if len(inside) > 1:
+            inside = [code for code in inside if code != domain.missing or domain.kind != "number"]
+        found = sorted(code for code in column.codes[rows] if code in inside)
+        found = found or sorted(code for code in column.codes if code in inside)
+        middle = found[(len(found) - 1) // 2]
+        standing.append(middle if domain.has_ranges else max(inside, key=found.count))
+    return standing
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_median_or_the_commonest_value_stands_for_a_cell(seed):
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, 9, 40).tolist()
+    values = [None if seed % 2 and value < 2 else value for value in values]
+    if seed % 4 > 1:
+        values = [value if value is None else f"v{value}" for value in values]
+    column = encode_column(pl.Series(values), Column("x"))
+    for cells in (1, 2, 4):
+        cell_of = np.arange(column.domain.size) * cells // column.domain.size
+        made = GeneralizedColumn.from_column(column).with_cells(cell_of)
+        for rows in (np.arange(40), rng.integers(0, 40, 5)):
+            assert made.choose_representatives(rows).tolist() == stand_by_hand(column, cell_of, rows)
 
 
 @pytest.mark.parametrize("target", [0.8, 0.9])
@@ -579,13 +608,13 @@ def test_a_minimizer_without_columns_to_change_describes_itself(interacting):
 
 def test_rows_that_are_no_guards_may_decide(interacting, monkeypatch):
     frame, predict = interacting
-    measure, sizes = Minimizer._measure_candidate, []
+    measure, sizes = Minimizer._measure_candidates, []
 
-    def watch(self, rows, candidate):
+    def watch(self, rows, candidates):
         sizes.append(rows.size)
-        return measure(self, rows, candidate)
+        return measure(self, rows, candidates)
 
-    monkeypatch.setattr(Minimizer, "_measure_candidate", watch)
+    monkeypatch.setattr(Minimizer, "_measure_candidates", watch)
     Minimizer(predict, 0.9, confidence=None).fit(frame[:300])
     assert set(sizes) == {75}  # a quarter are guards, and a third of the others decide
     sizes.clear()
