@@ -386,3 +386,21 @@ def test_later_rows_of_people_stand_alone_and_tell_no_order(shoal, visits):
     assert "unknown column 'patient_id'" in shoal.fails(
         2, "apply", "classes.json", "nobody.csv", "-o", "x.csv"
     )
+
+
+def test_identifiers_are_kept_under_pseudonyms(shoal, write):
+    table = write("cases.csv", "case,sample,age\n" + "".join(f"C{i},S{i},{20 + i // 3}\n" for i in range(12)))
+    line = ("-q", "age", "--identifier", "case,sample", "--keyed", "case", "--keyed", "sample", "-k", "3")
+    told = shoal.succeeds(
+        "anonymize", table, *line, "--key-file", "k.key", "-o", "o.csv", "--recipe-out", "r.toml"
+    )
+    assert "'case', 'sample' has pseudonyms" in " ".join(told.split())
+    before = (shoal.folder / "o.csv").read_text()
+    assert before.startswith("case,sample,age\np")
+    assert "C1" not in before
+    shoal.succeeds("run", "r.toml", "--quiet")
+    assert (shoal.folder / "o.csv").read_text() == before
+    assert "holds" in shoal.succeeds("verify", "o.csv", "-q", "age", "-k", "3")
+    assert "not among the identifiers" in shoal.fails(
+        2, "anonymize", table, *line[:2], *line[4:], "--others", "drop"
+    )

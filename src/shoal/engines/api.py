@@ -103,6 +103,7 @@ def anonymize(
     top: Mapping[str, object] | None = None,
     bottom: Mapping[str, object] | None = None,
     mean: Sequence[str] = (),
+    keyed: Sequence[str] = (),
 ) -> Release:
     """Anonymize a table.
 
@@ -168,6 +169,7 @@ def anonymize(
         suppress=suppress,
         fold=None if fold is None else _check_names("fold", fold),
         mean=_check_names("mean", mean),
+        keyed=_check_names("keyed", keyed),
         render=render,
         row_order=row_order,
         keep_index=keep_index,

@@ -70,6 +70,9 @@ def check_use_of_means(recipe: Recipe) -> None:
 def check_rendering(recipe: Recipe) -> None:
     """A row that need not equal any other may not be written as what is present in its class: itself."""
     check_use_of_means(recipe)
+    if recipe.keyed and (recipe.sets or recipe.events):
+        other = "columns of sets" if recipe.sets else "event tables"
+        raise RecipeError(f"keyed ({quote(recipe.keyed)}) is for one table without sets, not for {other}")
     if recipe.render in ("label", "interval"):
         return
     written = ("label", "interval", "code")
@@ -121,8 +124,12 @@ def check_counted(recipe: Recipe, within: str, why: str, people: str) -> None:
             f"{within} groups of people are not counted: leave out the group '{recipe.group}', or run it "
             "where the table is in memory"
         )
-    if recipe.pseudonym or recipe.relative is not None:
-        name = "a pseudonym" if recipe.pseudonym else "relative"
+    refused = {
+        "a pseudonym": recipe.pseudonym,
+        f"pseudonyms of {quote(recipe.keyed)}": recipe.keyed,
+        "relative": recipe.relative is not None,
+    }
+    for name in (name for name, given in refused.items() if given):
         raise RecipeError(f"{within} there is no place for {name}: leave it out, or run it in memory")
     if not algorithm.works_on_counted_rows or algorithm.divides_equal_rows:
         raise RecipeError(

@@ -13,13 +13,19 @@ from shoal.algorithms.linked.goal import LinkedGoal
 from shoal.codespace.encoding import encode_column
 from shoal.engines.people import describe_largest
 from shoal.engines.prepare import PreparedTable
-from shoal.errors import InternalError
+from shoal.errors import InternalError, RecipeError, quote
 from shoal.privacy.people import number_people
-from shoal.privacy.pseudonyms import is_readable_by_others, make_pseudonyms, read_key
+from shoal.privacy.pseudonyms import (
+    are_pseudonyms,
+    derive_key,
+    is_readable_by_others,
+    make_pseudonyms,
+    read_key,
+)
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.release_rows import Rows
 from shoal.support.warning_codes import CodedWarning
-from shoal.table import Column, Table
+from shoal.table import Column, Table, to_strings
 from shoal.verification.linked import LinkedRows, verify_linked
 from shoal.verification.verifier import Verification
 
@@ -36,6 +42,51 @@ def prepare_links(recipe: Recipe, table: Table, subject: PreparedTable) -> Prepa
         linked = LinkedGoal(recipe.known_rows, static, order)
     warnings = (*subject.warnings, *told)
     return replace(subject, pseudonym=pseudonym, linked=linked, warnings=warnings)
+
+
+def prepare_keyed(recipe: Recipe, table: Table, subject: PreparedTable) -> PreparedTable:
+    """The pseudonyms of identifiers that are kept, each column with a key of its own."""
+    key = read_key(recipe.key_file)
+    person = number_people(table.column(str(recipe.person)))[0] if recipe.pseudonym else None
+    made = {}
+    for name in recipe.keyed:
+        # By a key of its own: equal values of two columns do not tell that they are equal.
+        made[name] = make_pseudonyms(table.column(name), derive_key(key, name))
+        _refuse_links(name, made[name], person)
+    warnings = subject.warnings if recipe.pseudonym else (*subject.warnings, *warn_of_key(recipe))
+    return replace(subject, keyed=made, warnings=warnings)
+
+
+def _refuse_links(name: str, pseudonyms: pl.Series, person: Rows | None) -> None:
+    """Refuse an identifier that brings rows together which are apart otherwise."""
+    if pseudonyms.n_unique() == len(pseudonyms):
+        return
+    number = pseudonyms.rank("dense").to_numpy().astype(np.int64)
+    # Where the rows of a person are together anyway, one more name of the person tells nothing.
+    if (
+        person is not None
+        and _count_pairs(person, number) == np.unique(person).size == np.unique(number).size
+    ):
+        return
+    raise RecipeError(
+        f"'{name}' has the same value in several rows, which its pseudonym would bring together: name it "
+        "with --person and --pseudonym, which count people, or leave it out"
+    )
+
+
+def describe_keyed(recipe: Recipe) -> Iterator[str]:
+    """What became of identifiers that are kept."""
+    where = "environment" if recipe.key_file is None else "key file"
+    yield f"{quote(recipe.keyed)} has pseudonyms; the key is in the {where} only: keep that secret"
+
+
+def check_keyed(recipe: Recipe, released: Table, original: Table) -> None:
+    """Whether kept identifiers are pseudonyms in a release, and none is a value of the table."""
+    for name in recipe.keyed:
+        cells = released.column(name)
+        known = original.column(name) if name in original.names else cells.clear()
+        if not are_pseudonyms(cells) or to_strings(cells).is_in(to_strings(known).implode()).any():
+            raise InternalError(f"the release has values of '{name}' that are no pseudonyms")
 
 
 def warn_of_key(recipe: Recipe) -> Iterator[str]:
@@ -110,4 +161,4 @@ def _count_pairs(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
 
 def leave_out_pseudonym(recipe: Recipe, frame: pl.DataFrame) -> pl.DataFrame:
     """What is released beside pseudonyms, which say whose row it is and nothing else."""
-    return frame.drop(str(recipe.person)) if recipe.pseudonym else frame
+    return frame.drop(*recipe.keyed, *((str(recipe.person),) if recipe.pseudonym else ()))

@@ -25,9 +25,12 @@ from shoal.engines.base import (
 from shoal.engines.checks import check_means, check_names, check_people, refuse_unmet_goal
 from shoal.engines.inputs import choose_source
 from shoal.engines.linked import (
+    check_keyed,
+    describe_keyed,
     describe_links,
     leave_out_pseudonym,
     name_pseudonym,
+    prepare_keyed,
     prepare_links,
     verify_pseudonyms,
 )
@@ -171,6 +174,7 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         told = (*subject.warnings, *told)
         subject = replace(subject, rows=rows, people=people, everybody=everybody, warnings=told)
         subject = replace(subject, varying=varying)
+        subject = prepare_keyed(recipe, table, subject) if recipe.keyed else subject
         return prepare_links(recipe, table, subject) if recipe.pseudonym else subject
 
     def search(self, subject: PreparedTable, on_progress: Progress = silent) -> Proposal:
@@ -216,6 +220,7 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
             ),
             warnings=_warn_of_formulas(recipe, frame, classes),
             notes=(
+                *(describe_keyed(recipe) if recipe.keyed else ()),
                 *_describe_people(recipe, subject, person),
                 *describe_groups(recipe, table, subject, frame, taken),
             ),
@@ -231,6 +236,7 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
 
     def verify(self, recoded: RecodedFrame) -> Verification:
         """Count the rows of the frame."""
+        check_keyed(self.recipe, read_table(recoded.frame, self.recipe.reading), recoded.table)
         if self.recipe.pseudonym:
             return self._verify_pseudonyms(recoded)
         cells = CellNumbers(read_table(recoded.frame).frame)
@@ -399,10 +405,10 @@ def _list_own_cells(
     recipe: Recipe, table: Table, subject: PreparedTable, sets: Mapping[str, pl.Series]
 ) -> dict[str, pl.Series]:
     """The columns that are released with a cell of its own for every row of the table."""
-    own = dict(sets)
+    own = {**subject.keyed, **sets}
     if subject.rows is not None:  # sets are of the rows that took part
         nothing = pl.Series([None] * table.rows, dtype=pl.String)
-        own = {name: nothing.scatter(subject.rows, cells) for name, cells in sets.items()}
+        own |= {name: nothing.scatter(subject.rows, cells) for name, cells in sets.items()}
     if subject.pseudonym is not None:
         own[str(recipe.person)] = subject.pseudonym
     return own
@@ -486,7 +492,7 @@ def judge_whole(
     quasi = find_released_quasi(recipe, frame.columns)
     watched = subject.encoded if keeps_order or set(frame.columns) > set(quasi) else ()
     # Columns that are not released still tell, if the rows stand in their order, or if they name people.
-    hidden = recipe.left_out(table.names)
+    hidden = [*recipe.left_out(table.names), *recipe.keyed]
     if not keeps_order:
         hidden = [name for name in hidden if name in recipe.identifier or announces_person(name)]
     judged = describe_release(

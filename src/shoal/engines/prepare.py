@@ -53,6 +53,8 @@ class PreparedTable:
     """Which quasi-identifiers change between the rows of a person, where people are counted in memory."""
     pseudonym: pl.Series | None = None
     """The pseudonym of each row of the table, if it is to be released."""
+    keyed: Mapping[str, pl.Series] = field(default_factory=dict)
+    """By identifier that is kept, the pseudonym of each row of the table."""
     linked: LinkedGoal | None = None
     """What an attacker may know, where pseudonyms keep several rows of a person together."""
     sets: SetProblem | None = None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shoal.codespace.recoding import Recoding
 from shoal.engines.checks import refuse_unmet_goal
 from shoal.engines.inputs import list_inputs
-from shoal.engines.linked import verify_pseudonyms
+from shoal.engines.linked import check_keyed, verify_pseudonyms
 from shoal.engines.prepare import known_to_all
 from shoal.errors import GoalNotMet, OutputError, RecipeError, quote
 from shoal.privacy import read_population
@@ -59,6 +59,11 @@ def check_later_rows(recipe: Recipe) -> None:
         raise RecipeError(
             f"{quote(recipe.mean)} is released as the mean of each class, which later rows would change: "
             "leave out the recoding, or mean"
+        )
+    if recipe.keyed:
+        raise RecipeError(
+            f"classes for later rows are kept without a key, and {quote(recipe.keyed)} needs one: leave out "
+            "the recoding, or keyed"
         )
     for name, given in (("pseudonym", recipe.pseudonym), ("group", recipe.group is not None)):
         if given:
@@ -230,6 +235,7 @@ class Release(PartlyPickled, Generic[FrameT]):
         recipe, names = self.recipe, read_table(self.frame, may_be_empty=True).names
         table = read_written_rows(recipe, path, layout, names, self.report.released_rows)
         columns = self.columns or known_to_all(recipe, names)
+        check_keyed(recipe, table, self.table)
         if recipe.sets:
             known = KnownSets(recipe.sets, recipe.known_rows)
             quasi = find_released_quasi(recipe, names)

@@ -69,6 +69,17 @@ def make_pseudonyms(column: pl.Series, key: bytes) -> pl.Series:
     return made.alias(column.name)
 
 
+def derive_key(key: bytes, column: str) -> bytes:
+    """The key of one of several columns, which tells nothing of those of others."""
+    return hmac.digest(key, b"column:" + column.encode(), "sha256")
+
+
+def are_pseudonyms(column: pl.Series) -> bool:
+    """Whether all cells have the form of pseudonyms."""
+    form = f"^p[a-z2-7]{{{_LETTERS}}}$"
+    return column.dtype == pl.String and bool(column.str.contains(form).fill_null(False).all())
+
+
 def _name_person(key: bytes, message: bytes) -> str:
     # A letter in front, and no digits that could be read as a number in another spelling.
     return "p" + b32encode(hmac.digest(key, message, "sha256")).decode().lower()[:_LETTERS]

@@ -63,6 +63,7 @@ def _list_options(recipe: Recipe) -> Iterator[str]:
     for option, edges in (("--top", recipe.top), ("--bottom", recipe.bottom)):
         yield from (f"{option} {shell(f'{name}={edge}')}" for name, edge in edges.items())
     yield from (f"--mean {shell(name)}" for name in recipe.mean)
+    yield from (f"--keyed {shell(name)}" for name in recipe.keyed)
     yield from _list_plain_options(recipe)
     if recipe.fold is not None:
         # An empty list has no option to repeat: the word none says it.

@@ -108,6 +108,7 @@ class Recipe(RecipeSettings):
         self._check_columns()
         self._check_edges()
         self._check_means()
+        self._check_keyed()
         self._check_numbers()
         # A model that only one algorithm can keep must not be taken for granted with another.
         self._check_safepub()
@@ -222,6 +223,14 @@ class Recipe(RecipeSettings):
                 "other columns are written"
             )
 
+    def _check_keyed(self) -> None:
+        """Refuse pseudonyms of what is no identifier, and where they are not made."""
+        if strange := [name for name in self.keyed if name not in self.identifier]:
+            raise RecipeError(
+                f"keyed names {quote(strange)}: not among the identifiers {quote(self.identifier)}; the "
+                "person has a pseudonym of its own"
+            )
+
     def _check_edges(self) -> None:
         """Refuse top and bottom coding of what has no edges, and where a text such as >70 cannot stand."""
         for name, edges in (("top", self.top), ("bottom", self.bottom)):
@@ -302,7 +311,7 @@ class Recipe(RecipeSettings):
                 f"knows = {self.knows}, but without a pseudonym the rows of a person cannot be brought "
                 "together, whatever an attacker knows: leave out knows, or ask for a pseudonym"
             )
-        if self.key_file is not None or self.align is not None:
+        if (self.key_file is not None and not self.keyed) or self.align is not None:
             name = "key_file" if self.align is None else "align"
             raise RecipeError(f"{name} is for rows that a pseudonym keeps together: ask for a pseudonym")
 
@@ -346,7 +355,9 @@ class Recipe(RecipeSettings):
     def left_out(self, names: Sequence[str]) -> list[str]:
         """The columns among ``names`` that are not released."""
         others = self.without_role(names) if self.others == "drop" else ()
-        left_out = {*self.identifier, *others, None if self.pseudonym else self.person, self.group}
+        # What is kept under a pseudonym is released, if not as it was.
+        identifiers = [name for name in self.identifier if name not in self.keyed]
+        left_out = {*identifiers, *others, None if self.pseudonym else self.person, self.group}
         return [name for name in names if name in left_out]
 
     def schema(self, source: Any) -> pl.Schema:

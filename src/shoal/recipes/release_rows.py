@@ -62,8 +62,9 @@ def read_written_rows(
     recipe: Recipe, path: Path, layout: Origin, names: Sequence[str], rows: int, *, as_spelt: bool = True
 ) -> Table:
     """What an outsider reads in a file that was written of so many ``rows``: the columns that count."""
-    # The pseudonym of each row counts as well, where there is one.
-    others = (*recipe.sensitive, *recipe.sets, *((str(recipe.person),) if recipe.pseudonym else ()))
+    # Pseudonyms count as well, where there are some.
+    person = (str(recipe.person),) if recipe.pseudonym else ()
+    others = (*recipe.sensitive, *recipe.sets, *recipe.keyed, *person)
     quasi = find_released_quasi(recipe, names)
     cells = read_release(path, layout, names, quasi, others, as_spelt=as_spelt)
     if cells.height != rows:

@@ -110,7 +110,9 @@ def describe_schema(recipe: Recipe, source: Any) -> pl.Schema:
         raise RecipeError(
             "by a recipe of version 0.1 the types of a release depend on the rows: write recipe = 2 in it"
         )
-    texts = dict.fromkeys((*recipe.sets, *((recipe.person,) if recipe.pseudonym else ())), pl.String())
+    texts = dict.fromkeys(
+        (*recipe.sets, *recipe.keyed, *((recipe.person,) if recipe.pseudonym else ())), pl.String()
+    )
     types = {**schema, **dict(zip(recipe.quasi, cells, strict=True)), **texts}
     bounds, left_out = list_bounds(recipe, schema), set(recipe.left_out(list(schema)))
     released = {

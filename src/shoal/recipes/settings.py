@@ -612,6 +612,20 @@ class RecipeSettings:
             label="Keep the rows of a person together, under a pseudonym",
         ),
     )
+    keyed: tuple[str, ...] = field(
+        default=(),
+        metadata=setting(
+            "release",
+            option(
+                "--keyed",
+                metavar="COLUMN",
+                help="Keep an identifier that is different in every row, as a pseudonym made with a secret "
+                "key. Repeatable.",
+            ),
+            doc="Identifiers that are kept, as pseudonyms made with a secret key; they may not bring rows "
+            "together that are apart otherwise. The key is that of ``pseudonym``.",
+        ),
+    )
     key_file: str | None = field(
         default=None,
         metadata=setting(
@@ -619,8 +633,8 @@ class RecipeSettings:
             option(
                 "--key-file",
                 metavar="FILE",
-                help="The secret key of --pseudonym; made if it does not exist. Else it is taken from "
-                "SHOAL_KEY.",
+                help="The secret key of --pseudonym and --keyed; made if it does not exist. Else it is taken "
+                "from SHOAL_KEY.",
             ),
             doc="The file with the secret key of pseudonyms, which is made if it does not exist; the "
             "environment variable SHOAL_KEY has the key where None.",

@@ -70,6 +70,7 @@ def full(tmp_path):
         top={"age": "90"},
         bottom={"age": "5%"},
         mean=("sex",),
+        keyed=("name",),
     )
 
 

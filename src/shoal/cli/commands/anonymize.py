@@ -51,6 +51,7 @@ def anonymize(
     top: o.Top = None,
     bottom: o.Bottom = None,
     mean: o.Mean = None,
+    keyed: o.Keyed = None,
     output: o.Output = None,
     out_format: o.OutFormat = None,
     recipe_out: o.RecipeOut = None,
@@ -94,6 +95,9 @@ def anonymize(
             sets=sets,
             events=a.events_of(events, output),
             accept=a.reasons_of(accept),
+            # Whoever keeps a column under a pseudonym has named it as an identifier, which is read later.
+            identifier=tuple(keyed or ()),
+            keyed=tuple(keyed or ()),
             **a.plain_settings(settings),
         )
         on_cluster = draft.engine == "spark"
