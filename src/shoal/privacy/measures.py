@@ -77,16 +77,14 @@ class Measures:
 
 def measure_classes(counts: Counts) -> Measures:
     """What classes reach under every model."""
-    # Nobody finds a row without any value, so that such rows say nothing of those that have some.
-    shown = Counts(counts.size[counts.shown], {})
     # The parameters of these models have no influence on what they measure.
     return Measures(
         rows=counts.rows,
         classes=counts.classes,
         k=KAnonymity(2).achieved(counts),
         max_risk=MaxRisk(0.5).achieved(counts),
-        average_risk=AverageRisk(0.5).achieved(shown),
-        uniqueness=Uniqueness(0.5).achieved(shown),
+        average_risk=AverageRisk(0.5).achieved(counts),
+        uniqueness=Uniqueness(0.5).achieved(counts),
         sensitive={name: _measure_column(counts, name) for name in counts.sensitive},
         k_map=None if counts.fitting is None else KMap(2, _ANY).achieved(counts),
         presence=None if counts.fitting is None else DeltaPresence(0, 1, _ANY).achieved(counts),

@@ -76,7 +76,9 @@ class PopulationUniqueness(Model):
         # The usual case of a release, in which nothing has to be fitted.
         if not counts.classes or (counts.size > 1).all():
             return 0.0
-        return estimate_unique_share(counts.size, self._compute_fraction(counts), self.estimator)
+        return estimate_unique_share(
+            counts.size[counts.shown], self._compute_fraction(counts), self.estimator
+        )
 
     def least_size(self) -> int:
         """Two rows, see `suffices`."""

@@ -94,8 +94,9 @@ class AverageRisk(Model):
         return 1 / counts.size <= self.risk
 
     def achieved(self, counts: Counts) -> float:
-        """Classes over rows."""
-        return counts.classes / counts.members if counts.classes else 0.0
+        """Classes over rows, without rows of which every quasi-identifier is suppressed."""
+        size = counts.size[counts.shown]
+        return size.size / int(size.sum()) if size.size else 0.0
 
     def least_size(self) -> int:
         """1/risk rows, see `suffices`."""
@@ -141,8 +142,9 @@ class Uniqueness(Model):
         return counts.size > 1
 
     def achieved(self, counts: Counts) -> float:
-        """Share of rows that stand alone."""
-        return float(np.count_nonzero(counts.size == 1) / counts.members) if counts.classes else 0.0
+        """Share of rows that stand alone, among those that have some quasi-identifier left."""
+        size = counts.size[counts.shown]
+        return float(np.count_nonzero(size == 1) / int(size.sum())) if size.size else 0.0
 
     def least_size(self) -> int:
         """Two rows, see `suffices`."""
