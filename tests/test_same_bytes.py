@@ -54,7 +54,7 @@ PERMITTED = {
     ("report/statistics.py", "elementary"): "rounded to whole numbers, and never halfway between two",
     ("privacy/population_uniques.py", "elementary"): "what is found is rounded to six digits",
     ("table/samples/hospital/illness.py", "elementary"): "rounded to twelve decimals",
-    ("studio/usefulness.py", "product"): "shades of a picture in the studio",
+    ("assessment/usefulness.py", "product"): "shades of a picture in the studio",
     ("table/frames.py", "unique"): "that of pandas, which keeps the order",
     ("table/frames.py", "frame sort"): "by all that is released: rows that are equal are alike",
     ("teach/lessons/lesson.py", "elementary"): "a number in words, rounded to one decimal",

@@ -114,10 +114,10 @@ def draw_bars(title: str, across: str, bars: Sequence[tuple[str, float]]) -> str
     for number, (name, share) in enumerate(bars):
         y = _TOP + 22 * number
         parts.append(_text(left - 8, y + 12, name if len(name) <= 26 else f"{name[:25]}…", anchor="end"))
-        told = f"<title>{escape(name)}: {share:.1%}</title>"
+        told = f"<title>{escape(name)}: {format_number(share, '.1%')}</title>"
         size = f'width="{max(share, 0) * width:.1f}" height="16"'
         parts.append(f'<rect x="{left}" y="{y}" {size} fill="{_COLOURS[0]}">{told}</rect>')
-        parts.append(_text(left + max(share, 0) * width + 6, y + 12, f"{share:.0%}"))
+        parts.append(_text(left + max(share, 0) * width + 6, y + 12, format_number(share, ".0%")))
     bottom = _TOP + 22 * len(bars) + 24
     parts.append(_text(left + width / 2, bottom, across, anchor="middle"))
     return _draw_whole(title, bottom + 20, parts)

@@ -16,14 +16,7 @@ from shoal.recipes.recipe import Recipe
 from shoal.report.audit import BLOCK, MEGABYTES, embed_json
 from shoal.report.prose import capitalize_sentence
 from shoal.support.files import read_small, whole_file
-from shoal.support.language import (
-    ENGLISH,
-    format_number,
-    mark,
-    speaking,
-    translate_count,
-    translate_message,
-)
+from shoal.support.language import ENGLISH, format_number, mark, speaking, translate_count, translate_message
 from shoal.support.language import translate as _
 from shoal.verification.findings import Finding, accept_findings
 from shoal.verification.findings.base import format_percent

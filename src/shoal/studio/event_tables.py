@@ -22,6 +22,7 @@ from shoal.table import ReadOptions, Table, read_table
 _NO_EVENT_ROLES = {"person": "identifier", "set": "quasi"}  # roles that only the table of people has
 
 _DROPPED = "by 'A missing value is' in the advanced part of Goal"  # the studio has no options of a command
+# the studio has no options of a command
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.assessment.usefulness import measure_every_loss
 from shoal.engines.release import Release
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.schema import choose_cell_types
@@ -39,7 +40,6 @@ from shoal.report.statistics import (
     measure_closeness,
     measure_levels,
 )
-from shoal.studio.usefulness import measure_every_loss
 from shoal.support.language import LANGUAGES, speaking
 from shoal.table import Table, to_strings
 from shoal.table.frames import use_safe_name

@@ -13,6 +13,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, Literal
 
+from shoal.assessment.usefulness import CODES
 from shoal.engines.api import verify
 from shoal.errors import RecipeError, ShoalError
 from shoal.privacy import Model, move_population
@@ -23,7 +24,6 @@ from shoal.studio.insight import CLASSES, ROWS
 from shoal.studio.keys import KEY
 from shoal.studio.private import make_folder, write_text
 from shoal.studio.process import ChildProcess
-from shoal.studio.usefulness import CODES
 from shoal.studio.worker import ERRORS, RECIPE, RELEASE, REPORT, RESULT, TREES
 from shoal.support.files import whole_file
 from shoal.support.language import current_language
@@ -53,7 +53,7 @@ class Run:
     """What the user calls it, beside its number."""
     started: datetime = field(default_factory=datetime.now)
     state: State = "waiting"
-    doing: str = "waiting for the run before it"
+    doing: str = "waiting"
     done: float = 0.0
     best: float | None = None
     """The least loss that the search has found so far."""

@@ -42,6 +42,7 @@ from shoal.studio.uploads import LIMIT, Uploads
 from shoal.studio.words import list_changes
 from shoal.studio.worker import RELEASE
 from shoal.support.language import current_language
+from shoal.support.language import translate as _
 from shoal.support.parameters import build_entry, byte_count, describe_parameters, name_of
 from shoal.table import Column, ColumnType, ReadOptions, Table, read_table
 from shoal.table.formats import detect_format
@@ -656,7 +657,7 @@ class StudioWorkspace:
         try:
             now = self.build_recipe()
         except ShoalError:
-            return ["what is chosen now cannot be run"]
+            return [_("what is chosen now cannot be run")]
         return list(list_changes(run.recipe, now))
 
     def take_recipe(self, recipe: Recipe, name: str) -> None:

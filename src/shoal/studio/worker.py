@@ -17,6 +17,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from shoal.assessment.usefulness import write_codes
 from shoal.engines.api import run
 from shoal.engines.release import Release
 from shoal.errors import ShoalError
@@ -25,7 +26,6 @@ from shoal.recipes.recipe import Recipe
 from shoal.studio.figures import build_figures
 from shoal.studio.insight import write_rows
 from shoal.studio.private import close_to_others, write_text
-from shoal.studio.usefulness import write_codes
 from shoal.table.hierarchies.arx import render_arx
 
 RECIPE, REPORT, RESULT, ERRORS = "recipe.toml", "report.html", "result.json", "errors.txt"

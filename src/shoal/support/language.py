@@ -31,7 +31,8 @@ WORD = "word"
 """The context of words within them; a place that holds one is written ``{0:word}`` in the translation."""
 _SIGNS = {"de": str.maketrans(",.", ".,")}
 """How numbers are written, where that is not as in English."""
-_NUMBERS = re.compile(r"\d[\d,]*\.?\d*(?:e[+-]?\d+)?")
+_NUMBERS = re.compile(r"\d[\d,]*\.?\d*(?:e[+-]?\d+)?(?: ?%)?")
+_WORDS = re.compile(r"[A-Za-z]{2,}")
 
 _of_process = ENGLISH
 _of_task: ContextVar[str | None] = ContextVar("language", default=None)
@@ -132,8 +133,8 @@ def _fill_message(template: str, parts: tuple[str, ...]) -> str:
         quote, part = found[1], parts[int(found[2])]
         if quote:  # the name of a column, a value or a file, which stays as it is
             return f"{quote}{part}"
-        if found[3]:
-            return _read_catalogue(current_language()).pgettext(WORD, part)
+        if found[3] and (word := _read_catalogue(current_language()).pgettext(WORD, part)) != part:
+            return word
         return part.translate(signs) if _NUMBERS.fullmatch(part) else _translate_part(part)
 
     return re.sub(r"('?)\{(\d+)(:word)?\}", fill_place, template)
@@ -141,23 +142,27 @@ def _fill_message(template: str, parts: tuple[str, ...]) -> str:
 
 def _translate_part(part: str) -> str:
     """A part of a message: a message itself, or several after one another."""
-    if (found := _find_message(part)) is not None:
+    if (found := _find_message(part, whole=False)) is not None:
         return found
     for mark in ("; ", ": "):
         first, sign, rest = part.partition(mark)
-        if sign and (found := _find_message(first)) is not None:
+        if sign and (found := _find_message(first, whole=True)) is not None:
             return f"{found}{sign}{_translate_part(rest)}"
-    return part
+    return _find_message(part, whole=True) or part
 
 
-def _find_message(text: str) -> str | None:
-    """The translation of a message that is in the catalogue, or fits one that is."""
+def _find_message(text: str, whole: bool) -> str | None:
+    """The translation of a message that is in the catalogue, or fits one that is.
+
+    If it may be several after one another, none of its values has another one in it.
+    """
     catalogue = _read_catalogue(current_language())
     found = catalogue.pgettext(MESSAGE, text)
     if found != text:
         return found
     for pattern, template in _list_patterns(current_language()):
-        if match := pattern.fullmatch(text):
+        match = pattern.fullmatch(text)
+        if match and (whole or not any("; " in value for value in match.groups())):
             return _fill_message(template, match.groups())
     return None
 
@@ -187,4 +192,6 @@ def _list_patterns(language: str) -> list[tuple[re.Pattern[str], str]]:
 
 def _compile_message(template: str) -> re.Pattern[str]:
     parts = re.split(r"\{\d+\}", template)
-    return re.compile("(.*?)".join(map(re.escape, parts)), re.DOTALL)
+    # What has hardly a word of its own would fit too much.
+    place = "(.*?)" if "'" in template or len(_WORDS.findall("".join(parts))) > 1 else r"([\d.,]+)"
+    return re.compile(place.join(map(re.escape, parts)), re.DOTALL)

@@ -48,4 +48,18 @@ def test_an_analyst_sees_what_still_holds(hand):
     drawn = picture.read_text("utf-8")
     assert drawn.startswith("<svg xmlns=")
     assert "<b>x</b>" not in drawn
+    check_model_card(hand)
     assert hand.complaints() == []
+
+
+def check_model_card(hand) -> None:
+    """A model is trained on both tables, and the picture of it is saved."""
+    hand.choose("Column to predict", "illness")
+    hand.choose("Kind of model", "a linear model")
+    hand.press("Train both", then="guessed without a model")
+    assert "share of right answers" in hand.text()
+    picture = hand.downloads / "model.svg"
+    save = hand.driver.find_element(By.CSS_SELECTOR, ".model-answer button")
+    hand.until(lambda: not save.click(), "the button of the picture")
+    hand.until(picture.exists, "the picture of the model")
+    assert "learned from the release" in picture.read_text("utf-8")

@@ -61,14 +61,16 @@ class Outcome:
         """What it means, in plain words."""
         if not self.rate.attacks:
             return "could not be tried"
-        said = f"succeeds {_format_share(self.rate.share)}"
+        share = _format_share(self.rate.share)
         if self.control is None or self.risk is None:
             return (
-                f"{said}; without a control group nobody can say how much of that is "
+                f"succeeds {share}; without a control group nobody can say how much of that is "
                 f"leakage{self._describe_baseline()}"
             )
-        said += f", on people who are not in the release {_format_share(self.control.share)}"
-        return f"{said}: {_describe_grade(self.grade)}{self._describe_baseline()}"
+        return (
+            f"succeeds {share}, on people who are not in the release {_format_share(self.control.share)}: "
+            f"{_describe_grade(self.grade)}{self._describe_baseline()}"
+        )
 
     def _describe_baseline(self) -> str:
         # Within the interval of the baseline the difference may be chance.

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.algorithms import read_algorithm
+from shoal.algorithms import Algorithm, read_algorithm
+from shoal.algorithms.auto import Auto
+from shoal.algorithms.portfolio import HURRY
 from shoal.assessment.comparisons.pictures import draw_by_k, draw_comparison
 from shoal.assessment.comparisons.utility import measure_utility
 from shoal.assessment.comparisons.weighted import measure_weighted_loss
@@ -75,10 +77,19 @@ class Setting:
             base,
             # The first model of the base is a k that stands for the one of the setting.
             models=(KAnonymity(self.k), *diverse, *base.models[1:]),
-            algorithm=read_algorithm(self.algorithm),
+            algorithm=self._build_algorithm(),
             output=None,
             threads=1,
         )
+
+    @property
+    def is_hurried(self) -> bool:
+        """Whether its budget is that of a comparison: many settings are tried, and no budget was said."""
+        chosen = read_algorithm(self.algorithm)
+        return isinstance(chosen, Auto) and chosen.seconds is None
+
+    def _build_algorithm(self) -> Algorithm:
+        return Auto(HURRY) if self.is_hurried else read_algorithm(self.algorithm)
 
 
 @dataclass(slots=True, eq=False)
@@ -123,6 +134,11 @@ class Comparison:
             self.interrupted = True
 
     @property
+    def budget(self) -> float | None:
+        """The seconds that `auto` has for each setting, where nobody said them; None if it is not there."""
+        return HURRY if any(setting.is_hurried for setting in self.settings) else None
+
+    @property
     def results(self) -> pl.DataFrame:
         """A row for every setting, with what it lost, the risk that is left and the time that it took."""
         waiting = {"status": "not done", "reason": ""}
@@ -154,6 +170,7 @@ class Comparison:
             "results": self.results.to_dicts(),
             "front": self.front.to_dicts(),
             "interrupted": self.interrupted,
+            "auto_seconds": self.budget,
         }
 
     def _repr_html_(self) -> str:
@@ -174,6 +191,8 @@ class Comparison:
         parts.append(
             draw_words("*: no other setting has both less risk (or a higher l) and less loss", "soft")
         )
+        if self.budget is not None:
+            parts.append(draw_words(describe_budget(self.budget), "soft"))
         parts += [self.plot()._repr_html_()] if self.done.height else []
         return draw_note(f"{self.done.height} of {len(self.settings)} settings meet their goal", parts)
 
@@ -244,6 +263,14 @@ def _measure_average_risk(report: Report) -> float:
     return report.classes / rows if rows else 0.0
 
 
+def describe_budget(seconds: float) -> str:
+    """How long `auto` searches here, and how to give it what it has elsewhere."""
+    return (
+        f"auto has {seconds:g} s of an ordinary core for each setting here, and more in anonymize; say "
+        "another budget as 'auto(seconds=5)'"
+    )
+
+
 def combine_settings(
     algorithms: Sequence[str],
     k: Sequence[int],
@@ -282,7 +309,8 @@ def compare(
     """Try several algorithms and several k (and l) on a table, side by side.
 
     Parameters are those of `anonymize`, with several ``k`` and ``l``; ``algorithms`` are names, or texts such
-    as ``"mondrian(cut=classic)"``. ``models`` hold in every setting. ``jobs`` are tried at once. With
+    as ``"mondrian(cut=classic)"``; ``auto`` has 0.6 seconds for each setting unless a text says others, as
+    ``"auto(seconds=5)"``. ``models`` hold in every setting. ``jobs`` are tried at once. With
     ``weight_column``, a column of survey weights, ``weighted_loss`` tells the loss as if every row were there
     as often as its weight says.
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from shoal.assessment.comparisons.comparison import Comparison
+from shoal.assessment.comparisons.comparison import Comparison, describe_budget
 from shoal.report.terminal_parts import format_percent, indent_block, plain_table
 
 
@@ -29,6 +29,8 @@ def show_comparison(console: Console, source: str, found: Comparison, utility: b
     if front:
         text = "* no other setting has both less risk (or a higher l) and less loss"
         console.print(indent_block(Text(text, "dim")))
+    if found.budget is not None:
+        console.print(indent_block(Text(describe_budget(found.budget), "dim")))
     if utility and found.done.height:
         console.print()
         console.print(indent_block(_build_utility_table(found)))

@@ -1,19 +1,22 @@
-"""For analysts: pairs of columns, quantiles, losses, and whether a query still holds."""
+"""For analysts: pairs of columns, quantiles, losses, and whether a query or a model still holds."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 from nicegui import ui
+from nicegui.element import Element
 
+from shoal.assessment.model_check import ModelAnswer, ModelKind, check_model
+from shoal.assessment.usefulness import CODES, QueryAnswer, Usefulness, measure_association
 from shoal.errors import ShoalError
-from shoal.report.pictures import draw_heat_maps
+from shoal.report.pictures import draw_bars, draw_heat_maps
 from shoal.report.prose import capitalize_sentence
 from shoal.studio import theme
 from shoal.studio.page import Page
 from shoal.studio.running import Run
-from shoal.studio.usefulness import CODES, QueryAnswer, Usefulness, measure_association
 from shoal.support.language import format_number, mark, translate_message
 from shoal.support.language import translate as _
 
@@ -38,6 +41,8 @@ def draw_analysis(page: Page, run: Run) -> None:
         _draw_quantiles(found)
         _draw_losses(run)
         _draw_query(found, looks)
+        if len(found.columns) > 1:
+            _draw_model(found, looks)
 
 
 def _draw_pair(found: Usefulness, looks: dict[str, Any]) -> None:
@@ -70,12 +75,7 @@ def _draw_pair(found: Usefulness, looks: dict[str, Any]) -> None:
         theme.text(
             _("{moved} of the rows are in another field of the picture than before.", moved=moved), "small"
         )
-        theme.button(
-            _("Save as picture"),
-            lambda: ui.download.content(drawn.encode(), "two-columns.svg", "image/svg+xml"),
-            "outline",
-            icon="image",
-        )
+        _draw_save_button(drawn, "two-columns.svg")
 
     def set_column(at: int, name: str) -> None:
         looks[f"pair {at}"] = name
@@ -224,3 +224,88 @@ def _draw_answers(about: str, answers: list[tuple[str, QueryAnswer]]) -> None:
         _("what the release leaves possible"),
     )
     theme.draw_table(heads, rows, "answers")
+
+
+# Models.
+
+_KINDS: dict[ModelKind, str] = {
+    "boosting": mark("boosted trees"),
+    "linear": mark("a linear model"),
+}
+_MEASURES = {
+    "accuracy": mark("share of right answers"),
+    "r2": mark("share of the variance that is explained (R²)"),
+}
+
+
+def _draw_model(found: Usefulness, looks: dict[str, Any]) -> None:
+    theme.text(_("Does my model still hold?"), "", "h3").style("margin-top: 18px")
+    theme.text(
+        _(
+            "A model learns a column from all others, once from the table and once from the "
+            "release. Both then "
+            "predict the same rows of the table, which neither has seen."
+        ),
+        "soft small",
+    )
+    asked: dict[str, Any] = looks.setdefault("model", {"kind": "boosting"})
+    names = list(found.columns)
+    asked["target"] = asked.get("target") if asked.get("target") in names else names[-1]
+    with theme.box("rowed"):
+        target = ui.select(names, label=_("Column to predict"), value=asked["target"])
+        target.on_value_change(lambda event: asked.update(target=event.value))
+        kind = ui.select(
+            {kind: _(words) for kind, words in _KINDS.items()}, label=_("Kind of model"), value=asked["kind"]
+        )
+        kind.on_value_change(lambda event: asked.update(kind=event.value))
+        for made in (target, kind):
+            made.props("outlined dense options-dense").style("min-width: 170px")
+        theme.button(_("Train both"), lambda: _answer_model(found, asked, answer), "outline", icon="school")
+    answer = theme.box("model-answer stacked", role="status")
+
+
+async def _answer_model(found: Usefulness, asked: dict[str, Any], answer: Element) -> None:
+    answer.clear()
+    with answer:
+        theme.text(_("Learning"), "soft small")
+    try:
+        told = await asyncio.to_thread(check_model, found, asked["target"], asked["kind"])
+    except ShoalError as error:
+        answer.clear()
+        with answer:
+            theme.note(f"{capitalize_sentence(translate_message(str(error)))}.", "warn")
+        return
+    answer.clear()
+    with answer:
+        _draw_model_answer(told)
+
+
+def _draw_model_answer(told: ModelAnswer) -> None:
+    measure = _(_MEASURES[told.measure])
+    bars = [
+        (_("learned from the table"), told.before),
+        (_("learned from the release"), told.after),
+        (_("guessed without a model"), told.guess),
+    ]
+    drawn = draw_bars(_("{column}, predicted from all other columns", column=told.target), measure, bars)
+    ui.html(drawn).classes("picture")
+    if told.kept is None:
+        theme.text(_("The other columns say nothing about {column}.", column=told.target), "small")
+    else:
+        kept = theme.format_percent(min(max(told.kept, 0.0), 1.0))
+        words = _(
+            "Of what the model knows beyond a guess, {kept} is left in the release, by {rows:,} rows.",
+            kept=kept,
+            rows=told.rows,
+        )
+        theme.text(words, "small")
+    _draw_save_button(drawn, "model.svg")
+
+
+def _draw_save_button(drawn: str, name: str) -> None:
+    theme.button(
+        _("Save as picture"),
+        lambda: ui.download.content(drawn.encode(), name, "image/svg+xml"),
+        "outline",
+        icon="image",
+    )

@@ -208,9 +208,11 @@ def judge_limits(run: Run, limit: float, above: float, fraction: float | None = 
     fraction : float, optional
         Which share of all people the table has: the journalist is judged, too.
     """
-    measures = {"prosecutor: rows above the limit": measure_prosecutor_risk}
+    measures = {_("prosecutor: rows above the limit"): measure_prosecutor_risk}
     if fraction is not None:
-        measures["journalist: rows above the limit"] = lambda size: estimate_journalist_risk(size, fraction)
+        measures[_("journalist: rows above the limit")] = lambda size: estimate_journalist_risk(
+            size, fraction
+        )
     found = []
     for name, measure in measures.items():
         one, two = (

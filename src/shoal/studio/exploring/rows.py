@@ -52,14 +52,14 @@ def draw_rows(page: Page, run: Run) -> None:
 
         with theme.box("rowed spread").style("margin-bottom: 12px"):
             with theme.box("rowed"):
-                ui.toggle(
+                toggle = ui.toggle(
                     {side: _(words) for side, words in _SIDES.items()},
                     value=looks.get("side", "both"),
                     on_change=lambda event: set_option("side", event.value),
-                ).props(
-                    "no-caps unelevated toggle-color=chosen toggle-text-color=chosen "
-                    'aria-label="What the cells show"'
-                ).classes("segmented")
+                )
+                toggle.props("no-caps unelevated toggle-color=chosen toggle-text-color=chosen")
+                toggle.props["aria-label"] = _("What the cells show")
+                toggle.classes("segmented")
                 ui.switch(
                     _("Groups together"),
                     value=looks.get("grouped", False),

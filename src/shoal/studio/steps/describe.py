@@ -272,7 +272,7 @@ def _draw_column(page: Page, name: str, picker: ColumnPicker) -> Callable[[], ob
             picker.draw_checkbox(name, line)
             with theme.box():
                 theme.text(name, "column-name")
-                theme.text(f"{profile.distinct_values:,} values", "soft small")
+                theme.text(_("{count:,} values", count=profile.distinct_values), "soft small")
                 if profile.missing:
                     share = theme.format_percent(profile.missing / profile.alone.rows)
                     theme.text(

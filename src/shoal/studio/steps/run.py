@@ -39,6 +39,7 @@ _WORDS = {
     "saved": mark("from the project"),
 }
 _PHASES = {
+    "waiting": mark("Waiting for the run before it"),
     "starting": mark("Starting"),
     "read": mark("Reading the table"),
     "search": mark("Searching"),
@@ -92,7 +93,7 @@ def _draw_settings(page: Page, problem: str) -> None:
         theme.badge(_("algorithm {algorithms}", algorithms=name_of(ALGORITHMS, recipe.algorithm)))
         theme.badge(_("{count} recognisable columns", count=len(recipe.quasi)), "quasi")
         if recipe.trees:
-            theme.badge(f"{len(recipe.trees)} hierarchies")
+            theme.badge(_("{count} hierarchies", count=len(recipe.trees)))
         for told in _list_unusual_settings(recipe):
             theme.badge(told)
 
@@ -326,7 +327,8 @@ def _describe_activity(run: Run) -> str:
         if run.best is None
         else _("; the best so far loses {best} of the detail", best=theme.format_percent(run.best))
     )
-    return f"{told}{best} · {run.seconds:.0f} s" if run.seconds >= 1 else f"{told}{best}"
+    passed = f" · {format_number(run.seconds, '.0f')} s" if run.seconds >= 1 else ""
+    return f"{told}{best}{passed}"
 
 
 def _draw_figures(run: Run) -> None:

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.assessment.usefulness import Usefulness, measure_association, measure_every_loss, write_codes
 from shoal.errors import RecipeError
-from shoal.studio.usefulness import Usefulness, measure_association, measure_every_loss, write_codes
 
 PEOPLE = pl.DataFrame(
     {
