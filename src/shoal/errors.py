@@ -16,9 +16,24 @@ Messages name the offending value, where it stands, and what would be accepted.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, ClassVar
+
+_PASSING = frozenset(
+    (
+        errno.EAGAIN,
+        errno.EBUSY,
+        errno.ECONNREFUSED,
+        errno.ECONNRESET,
+        errno.EINTR,
+        errno.EIO,
+        errno.ENOMEM,
+        errno.ENOSPC,
+        errno.ETIMEDOUT,
+    )
+)  # errors of the system that need not come again
 
 
 class ShoalError(Exception):
@@ -72,6 +87,21 @@ class GoalNotMet(ShoalError):
 
 class InternalError(ShoalError):
     """Something that Shoal promises did not hold: a bug, never the user's fault."""
+
+
+def may_pass(error: BaseException | None) -> bool:
+    """Whether the same run may succeed later, although nobody has changed anything of it.
+
+    So it is after a lost connection, a full disk, or a file that somebody wrote to; not after wrong
+    credentials or a wrong recipe.
+    """
+    if isinstance(error, ChangedError | MemoryError):
+        return True
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in _PASSING:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def quote(names: Iterable[object], limit: int = 8) -> str:

@@ -75,9 +75,15 @@ def open_table(
     ``roles`` gives those of its columns, of which some may be left out and hold anything.
     """
 
-    def left_out(names: Sequence[str]) -> list[str]:
+    def with_roles(names: Sequence[str]) -> Recipe:
         bare = Table(pl.DataFrame(schema=dict.fromkeys(names, pl.Null)), Origin("path", path=path))
-        return replace(recipe, **roles(bare)).left_out(names)  # type: ignore[arg-type]
+        return replace(recipe, **roles(bare))  # type: ignore[arg-type]
+
+    def left_out(names: Sequence[str]) -> list[str]:
+        return with_roles(names).left_out(names)
+
+    def uncounted(names: Sequence[str]) -> list[str]:
+        return with_roles(names).list_uncounted(names)
 
     if recipe.events:
         tables = read_tables(recipe, path)
@@ -91,7 +97,7 @@ def open_table(
         return read_schema(local, replace(recipe.reading, query=None), left_out), local
     if not whole:
         return read_schema(path, recipe.reading, left_out), path
-    table = read_table(path, recipe.reading, left_out=left_out)
+    table = read_table(path, recipe.reading, left_out=left_out, uncounted=uncounted)
     return table, table
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 import json
 import os
@@ -15,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
-from shoal.errors import ChangedError, ShoalError
+from shoal.errors import ChangedError, ShoalError, may_pass
 from shoal.support.addresses import hide_secrets
 from shoal.support.files import discard_unfinished
 
@@ -25,19 +24,6 @@ closed pipe ends."""
 UNREADABLE = 4
 """The exit code for files that cannot be read or written, for those who ask for it."""
 _tells_unreadable = [False]
-_PASSING = frozenset(
-    (
-        errno.EAGAIN,
-        errno.EBUSY,
-        errno.ECONNREFUSED,
-        errno.ECONNRESET,
-        errno.EINTR,
-        errno.EIO,
-        errno.ENOMEM,
-        errno.ENOSPC,
-        errno.ETIMEDOUT,
-    )
-)  # errors of the system that need not come again
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 INTERRUPTED = "interrupted; no unfinished file is left behind"
 Command = Callable[[Sequence[str]], object]
@@ -94,7 +80,7 @@ def _print_json_error(
     """Print an error as JSON, if that was asked for."""
     if "--json" not in arguments:
         return
-    told = {"code": code, "message": message, "retry": _may_pass(error), "exit_code": exit_code}
+    told = {"code": code, "message": message, "retry": may_pass(error), "exit_code": exit_code}
     told["kind"] = _find_kind(exit_code, error)
     findings = [finding.to_dict() for finding in getattr(error, "findings", ())]
     with suppress(OSError):  # nobody may be listening any more
@@ -124,18 +110,7 @@ def _log_error(error: BaseException, code: int, message: str) -> None:
     from shoal.support.logs import log_event  # noqa: PLC0415  the help needs no log
 
     level = 40  # logging.ERROR
-    log_event("error", message, level, code=_find_code(error), retry=_may_pass(error), exit_code=code)
-
-
-def _may_pass(error: BaseException | None) -> bool:
-    """Whether the same command may succeed later, although nobody has changed anything of it."""
-    if isinstance(error, ChangedError | MemoryError):
-        return True
-    while error is not None:
-        if isinstance(error, OSError) and error.errno in _PASSING:
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+    log_event("error", message, level, code=_find_code(error), retry=may_pass(error), exit_code=code)
 
 
 def explain_error(error: BaseException) -> tuple[int, str]:

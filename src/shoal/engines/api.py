@@ -35,7 +35,7 @@ from shoal.recipes.settings import DRIVER_ROWS, Engine, Missing, Others, RowOrde
 from shoal.support.addresses import is_address
 from shoal.support.notebooks import follow_progress
 from shoal.support.typed_frames import FrameT, PathLike
-from shoal.table import Column, ColumnType, ReadOptions, Table, read_table
+from shoal.table import Column, ColumnType, ReadOptions, Table, read_released
 from shoal.table.addresses import deliver_to
 from shoal.table.hierarchies import Hierarchy, read_hierarchies, read_source
 from shoal.verification.linked import LinkedRows, verify_linked_whole
@@ -368,7 +368,7 @@ def verify(
     table = (
         source
         if isinstance(source, Table)
-        else read_table(source, reading, may_be_empty=may_release_nothing(goal))
+        else read_released(source, reading, may_be_empty=may_release_nothing(goal))
     )
     if known is not None:
         quasi = find_released_quasi(known, table.names)

@@ -35,6 +35,8 @@ def check_names(recipe: Recipe, table: Table, name: str = "") -> None:
     for column in (*roles, *person, *named, *recipe.types, *recipe.orders):
         if column not in names:
             raise RecipeError(f"{table.origin}: {unknown('column', column, names)}")
+    counted = (*recipe.quasi, *recipe.sensitive, *person, *named, *recipe.types, *recipe.orders)
+    table.check_single_values(counted)
     for model in recipe.models:
         if strange := [column for column in model.known_columns if column not in recipe.quasi]:
             raise RecipeError(

@@ -13,7 +13,7 @@ from shoal.engines.release import Release
 from shoal.errors import InputError, RecipeError, quote, unknown
 from shoal.recipes.schema import name_bounds
 from shoal.support.typed_frames import FrameT
-from shoal.table import Column, Table, infer_type, parse_values, read_table
+from shoal.table import Column, Table, infer_type, parse_values, read_released
 from shoal.table.frames import use_safe_name
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def expand(source: Any, columns: Sequence[str] | Mapping[str, BoundType] | None 
     if isinstance(columns, str):
         raise RecipeError(f"columns is a list of column names; write [{columns!r}] for one column")
     given = source.frame if isinstance(source, Release) else source
-    table = read_table(given, may_be_empty=True)
+    table = read_released(given, may_be_empty=True)
     chosen = _choose_columns(source, table, columns)
     pairs = {name: name_bounds(name) for name in chosen}
     if taken := [each for pair in pairs.values() for each in pair if each in table.names]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -59,7 +60,14 @@ from shoal.recipes.schema import (
 )
 from shoal.report import Evidence, Report
 from shoal.report.build import measure_column_loss, warn_of_formulas
-from shoal.table import Column, Table, count_formula_cells, read_table
+from shoal.table import (
+    Column,
+    Table,
+    choose_layout,
+    count_formula_cells,
+    read_released,
+    refuse_nested_columns,
+)
 from shoal.table.personal import announces_person
 from shoal.table.relative import make_relative
 from shoal.verification.findings import Finding, judge_release
@@ -125,6 +133,9 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         table = read_rows(self.recipe, choose_source(self.recipe, source))
         if table.rows == 0:
             raise InputError(f"{table.origin} has no rows")
+        if table.nested and self.recipe.output is not None:  # before the search, which takes long
+            layout = choose_layout(Path(self.recipe.output), table.origin, self.recipe.delimiter)
+            refuse_nested_columns({name: each.dtype for name, each in table.nested.items()}, layout)
         return table if self.recipe.relative is None else self._count_days(table)
 
     def _count_days(self, table: Table) -> Table:
@@ -239,7 +250,7 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
         check_keyed(self.recipe, read_table(recoded.frame, self.recipe.reading), recoded.table)
         if self.recipe.pseudonym:
             return self._verify_pseudonyms(recoded)
-        cells = CellNumbers(read_table(recoded.frame).frame)
+        cells = CellNumbers(read_released(recoded.frame).frame)
         counted = (recoded.person, recoded.group, cells)
         found = verify_frame(self.recipe, recoded.subject, recoded.recoding, recoded.frame, *counted)
         # Every listed solution is handed out, so every one of them is verified like the first.
@@ -249,7 +260,7 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
 
     def _verify_pseudonyms(self, recoded: RecodedFrame) -> Verification:
         """Count, in the frame, the people whom an attacker finds who knows some rows of a person."""
-        subject, released = recoded.subject, read_table(recoded.frame, self.recipe.reading)
+        subject, released = recoded.subject, read_released(recoded.frame, self.recipe.reading)
         owners = (recoded.person, recoded.group)
         found = verify_pseudonyms(self.recipe, released, owners, subject.static, subject.columns)
         refuse_unmet_goal(found)
@@ -324,7 +335,7 @@ def describe_groups(
     was = replace(table, frame=table.frame[rows])
     known = (*recipe.quasi, *recipe.sets)  # who knows a row knows its sets
     before = measure_group_risk(row_classes(was, known), subject.person, subject.group)
-    released = read_table(frame, recipe.reading)
+    released = read_released(frame, recipe.reading)
     known = (*find_released_quasi(recipe, released.names), *recipe.sets)
     person, group = (_select_owners(each, subject, taken) for each in (subject.person, subject.group))
     assert person is not None
@@ -487,7 +498,7 @@ def judge_whole(
 ) -> tuple[Finding, ...]:
     """What all released columns give away together; ``cells`` are theirs, if they were numbered before."""
     table, subject, taken = recoded.table, recoded.subject, recoded.taken
-    frame, keeps_order = read_table(recoded.frame).frame, _keeps_order(recipe, subject)
+    frame, keeps_order = read_released(recoded.frame).frame, _keeps_order(recipe, subject)
     # What was there matters beside the order of the rows, and beside columns that stay as they are.
     quasi = find_released_quasi(recipe, frame.columns)
     watched = subject.encoded if keeps_order or set(frame.columns) > set(quasi) else ()
@@ -515,7 +526,7 @@ def _warn_of_formulas(recipe: Recipe, frame: Any, classes: Mapping[str, pl.Serie
     """Warn of cells that a spreadsheet would run."""
     if recipe.safe_csv or recipe.output is None:
         return ()
-    released = read_table(frame).frame
+    released = read_released(frame).frame
     # The cells of classes are few: only where one of them would be run are those of all rows looked at.
     cells = pl.DataFrame([each.alias(name) for name, each in classes.items()])
     harmless = set(classes) - set(count_formula_cells(cells, classes))

@@ -29,7 +29,16 @@ from shoal.support.files import whole_folder
 from shoal.support.notebooks import draw_grid, draw_note, draw_words
 from shoal.support.pickling import PartlyPickled
 from shoal.support.typed_frames import FrameT
-from shoal.table import Column, Origin, Table, check_writable, choose_layout, read_table, write_table
+from shoal.table import (
+    Column,
+    Origin,
+    Table,
+    check_writable,
+    choose_layout,
+    read_released,
+    read_table,
+    write_table,
+)
 from shoal.table.addresses import deliver_to
 from shoal.verification.sets import KnownSets, verify_sets
 from shoal.verification.tables import ReleasedTable, verify_tables
@@ -225,14 +234,14 @@ class Release(PartlyPickled, Generic[FrameT]):
         """
         for number, frame in enumerate(self.solutions[1:], start=2):
             # A table that differs may have other classes, by which its file is judged.
-            found = self._count_table(read_table(frame, may_be_empty=True))
+            found = self._count_table(read_released(frame, may_be_empty=True))
             report = replace(self.report, classes=found.classes, smallest_class=found.smallest_class)
             replace(self, frame=frame, report=report).write(name_solution(Path(path), number))
 
     def judge(self, path: Path, layout: Origin) -> None:
         """Read a file that was written of this release, as an outsider would, and raise if it is not safe."""
         # What leaves are the bytes on disk, so they are judged, and not the frame.
-        recipe, names = self.recipe, read_table(self.frame, may_be_empty=True).names
+        recipe, names = self.recipe, read_released(self.frame, may_be_empty=True).names
         table = read_written_rows(recipe, path, layout, names, self.report.released_rows)
         columns = self.columns or known_to_all(recipe, names)
         check_keyed(recipe, table, self.table)
@@ -275,7 +284,7 @@ def _draw_first_rows(name: str, frame: object) -> str:
         heads = list(map(str, frame.columns))  # type: ignore[attr-defined]
         rows: list[tuple[object, ...]] = []
     else:
-        head = read_table(frame, may_be_empty=True).frame.head(_FIRST)
+        head = read_released(frame, may_be_empty=True).frame.head(_FIRST)
         heads, rows = head.columns, head.rows()
     words = draw_words(name) if name else ""
     return words + draw_grid(heads, rows)

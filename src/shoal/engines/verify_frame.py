@@ -17,7 +17,7 @@ from shoal.privacy import for_columns, matching
 from shoal.privacy.groups import GroupAnonymity
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.schema import find_released_quasi
-from shoal.table import Table, read_table
+from shoal.table import Table, read_released
 from shoal.verification.outsider import CellNumbers
 from shoal.verification.verifier import Verdict, Verification, describe_violating_classes, verify_table
 
@@ -38,7 +38,7 @@ def verify_frame(
     again.
     """
     # Read like any table from outside, with the markers of missing values of the recipe.
-    released = read_table(frame, recipe.reading)
+    released = read_released(frame, recipe.reading)
     found = verify_table(
         released,
         find_released_quasi(recipe, released.names),

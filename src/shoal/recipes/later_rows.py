@@ -37,7 +37,7 @@ from shoal.table import (
     Table,
     check_writable,
     from_strings,
-    read_table,
+    read_released,
     to_strings,
     write_table,
 )
@@ -82,7 +82,7 @@ class Applied(PartlyPickled, Generic[FrameT]):
         """The ledger with these rows; save it once they are released, and not before."""
         if self.ledger is None:
             raise RecipeError("these rows were counted without a ledger: give apply one")
-        return self.ledger.add(name, read_table(self.frame, self.recipe.reading.for_releases()).frame)
+        return self.ledger.add(name, read_released(self.frame, self.recipe.reading.for_releases()).frame)
 
     @property
     def held_back(self) -> FrameT:
@@ -220,7 +220,7 @@ class LaterRows:
             columns, kept = sort_released_rows(keeps_order, self.table, columns, each, kept, self.left_out)
             own_types = has_own_types(self.recipe)
             frame = self.table.build_release(columns, kept, self.left_out, own_types=own_types)
-            later = read_table(frame, self.recipe.reading)
+            later = read_released(frame, self.recipe.reading)
             found = self._verify_rows(later, kept)
             if found.holds:
                 found = replace(found, findings=self._judge_whole(kept, later))
@@ -392,8 +392,8 @@ def _read_earlier(earlier: Any, recipe: Recipe) -> Table | None:
             )
         return earlier.make_table() if earlier.rows else None
     if not isinstance(earlier, list | tuple):
-        return read_table(earlier, recipe.reading.for_releases())
-    tables = [read_table(each, recipe.reading.for_releases()) for each in earlier]
+        return read_released(earlier, recipe.reading.for_releases())
+    tables = [read_released(each, recipe.reading.for_releases()) for each in earlier]
     if not tables:
         raise RecipeError("earlier is an empty list: give the releases that the rows join, or leave it out")
     first = tables[0]

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.errors import InputError, RecipeError, quote
+from shoal.errors import InputError, OutputError, RecipeError, quote
 from shoal.support.files import read_json_format, whole_file
 from shoal.table import Origin, Table, to_strings
+from shoal.table.frames import use_safe_name
 
 _FORMAT = "shoal ledger 1"
 _MEGABYTES = 1024
@@ -27,8 +28,17 @@ _COUNT = "\0rows"  # the name of no column
 
 def spell_cells(series: pl.Series) -> pl.Series:
     """Cells as texts, with whole numbers alike in every type that a day may have them in."""
-    texts = to_strings(series).alias(series.name)
-    return texts.str.replace(r"\.0$", "") if series.dtype.is_float() else texts
+    texts = to_strings(use_safe_name(series))
+    return (texts.str.replace(r"\.0$", "") if series.dtype.is_float() else texts).alias(series.name)
+
+
+def _hash_rows(cells: pl.DataFrame) -> str:
+    """The checksum of rows in an order of their own."""
+    return hashlib.sha256(cells.sort(cells.columns).write_ndjson().encode()).hexdigest()
+
+
+def _number_columns(names: Sequence[str]) -> list[str]:
+    return [str(at) for at in range(len(names))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +48,7 @@ class LedgerEntry:
     name: str
     rows: int
     sha256: str
-    """The checksum of its cells in the columns that count, in their order."""
+    """The checksum of its cells in the columns that count, whatever the order of the rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,13 +58,16 @@ class Ledger:
     names: tuple[str, ...]
     """Quasi-identifiers and sensitive columns."""
     counts: pl.DataFrame
-    """Distinct rows of these columns, as texts, and how often each was released."""
+    """Distinct rows of these columns, as texts, and how often each was released.
+
+    Columns are called by their positions: polars takes a name like '^a$' for a pattern.
+    """
     entries: tuple[LedgerEntry, ...] = ()
 
     @classmethod
     def begin(cls, names: Sequence[str]) -> Ledger:
         """A ledger without releases."""
-        schema: dict[str, Any] = {**dict.fromkeys(names, pl.String), _COUNT: pl.Int64}
+        schema: dict[str, Any] = {**dict.fromkeys(_number_columns(names), pl.String), _COUNT: pl.Int64}
         return cls(tuple(names), pl.DataFrame(schema=schema))
 
     @property
@@ -72,28 +85,44 @@ class Ledger:
         """
         if absent := [each for each in self.names if each not in frame.columns]:
             raise InputError(f"{name}: a release without {quote(absent)}, which the ledger counts")
-        cells = pl.DataFrame([spell_cells(frame[each]) for each in self.names])
-        found = hashlib.sha256()
-        for row in cells.iter_rows():
-            found.update(json.dumps(row).encode() + b"\n")
-        entry = LedgerEntry(name, cells.height, found.hexdigest())
+        numbers = _number_columns(self.names)
+        cells = pl.DataFrame(
+            [spell_cells(frame[each]).alias(at) for each, at in zip(self.names, numbers, strict=True)]
+        )
+        entry = LedgerEntry(name, cells.height, _hash_rows(cells))
         if twice := [each.name for each in self.entries if each.sha256 == entry.sha256 and cells.height]:
             raise RecipeError(
                 f"{name} has the rows of {quote(twice)}, which the ledger counts already: a release that is "
                 "counted twice would promise too much"
             )
-        counted = cells.group_by(self.names, maintain_order=True).len(_COUNT)
+        counted = cells.group_by(numbers, maintain_order=True).len(_COUNT)
         joined = pl.concat([self.counts, counted.with_columns(pl.col(_COUNT).cast(pl.Int64))])
-        summed = joined.group_by(self.names, maintain_order=True).agg(pl.col(_COUNT).sum())
+        summed = joined.group_by(numbers, maintain_order=True).agg(pl.col(_COUNT).sum())
         return replace(self, counts=summed, entries=(*self.entries, entry))
 
     def make_table(self) -> Table:
         """All rows that were released, in the columns that count."""
         rows = np.repeat(np.arange(self.counts.height), self.counts[_COUNT].to_numpy())
-        return Table(self.counts.select(self.names)[rows], Origin("polars"))
+        released = self.counts.drop(_COUNT)[rows]
+        released.columns = list(self.names)
+        return Table(released, Origin("polars"))
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file (JSON), whole or not at all."""
+        """Write it to a file (JSON), whole or not at all.
+
+        Raises
+        ------
+        OutputError
+            When the file counts releases that this ledger does not, as those of another process.
+        """
+        if Path(path).exists():
+            known = {each.sha256 for each in self.entries}
+            there = type(self).load(path).entries
+            if others := [each.name for each in there if each.sha256 not in known]:
+                raise OutputError(
+                    f"{path} counts {quote(others)}, which were added meanwhile: load it again, and add the "
+                    "release to that"
+                )
         content = {
             "format": _FORMAT,
             "columns": self.names,

@@ -360,6 +360,12 @@ class Recipe(RecipeSettings):
         left_out = {*identifiers, *others, None if self.pseudonym else self.person, self.group}
         return [name for name in names if name in left_out]
 
+    def list_uncounted(self, names: Sequence[str]) -> list[str]:
+        """The columns among ``names`` that are released as they are, and counted nowhere."""
+        counted = {*self.quasi, *self.sensitive, *self.sets, *self.types, *self.orders, self.align}
+        hidden = {*self.left_out(names), self.person, self.group, self.relative}
+        return [name for name in names if name not in counted and name not in hidden]
+
     def schema(self, source: Any) -> pl.Schema:
         """The columns of a release by this recipe and their types, as polars names them.
 

@@ -31,7 +31,7 @@ def read_rows(recipe: Recipe, source: object) -> Table:
     """A table, which may have been read before; columns that are left out need not have a type we know."""
     if isinstance(source, Table):
         return source
-    return read_table(source, recipe.reading, left_out=recipe.left_out)
+    return read_table(source, recipe.reading, left_out=recipe.left_out, uncounted=recipe.list_uncounted)
 
 
 def sort_released_rows(

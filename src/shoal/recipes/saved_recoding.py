@@ -23,7 +23,7 @@ from shoal.recipes.settings import Others, RowOrder
 from shoal.support.addresses import is_address
 from shoal.support.files import read_json_format, whole_file
 from shoal.support.typed_frames import FrameT, PathLike
-from shoal.table import Column, read_table
+from shoal.table import Column, read_released
 from shoal.table.sources import list_files
 
 _FORMAT = "shoal recoding 1"
@@ -144,7 +144,7 @@ class SavedRecoding:
         if not isinstance(ledger, Ledger) and not Path(ledger).exists():
             found = Ledger.begin((*self.recipe.quasi, *self.recipe.sensitive))
             for name, release in _list_releases(earlier):
-                found = found.add(name, read_table(release, self.recipe.reading.for_releases()).frame)
+                found = found.add(name, read_released(release, self.recipe.reading.for_releases()).frame)
             return found
         if earlier is not None:
             raise RecipeError("the ledger counts what was released so far: leave out the earlier releases")

@@ -14,6 +14,7 @@ from shoal.errors import RecipeError, quote, unknown
 from shoal.table import read_table
 from shoal.table.formats import import_optional
 from shoal.table.hierarchies import Hierarchy, read_hierarchies
+from shoal.table.native import state_nested_type
 
 if TYPE_CHECKING:
     from shoal.recipes.recipe import Recipe
@@ -135,7 +136,10 @@ def _list_columns(
 
 def state_types(schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
     """Types without what only rows tell: a release lists the categories that occur, so they are left out."""
-    return {name: pl.Enum([]) if dtype == pl.Enum else dtype for name, dtype in schema.items()}
+    return {
+        name: pl.Enum([]) if dtype == pl.Enum else state_nested_type(dtype) if dtype.is_nested() else dtype
+        for name, dtype in schema.items()
+    }
 
 
 _NAMES: dict[str, pl.DataType] = {
@@ -175,4 +179,5 @@ def read_input_schema(recipe: Recipe, source: Any) -> dict[str, pl.DataType]:
         source = pyarrow.Table.from_pylist([], schema=source)
     elif isinstance(source, pl.LazyFrame):
         return dict(source.collect_schema())
-    return dict(read_table(source, recipe.reading, may_be_empty=True).frame.schema)
+    table = read_table(source, recipe.reading, may_be_empty=True, uncounted=recipe.list_uncounted)
+    return {**table.frame.schema, **{name: series.dtype for name, series in table.nested.items()}}

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from shoal.report.figures import Report
 from shoal.report.terminal_parts import format_loss, format_percent, plain_table
-from shoal.table import read_table
+from shoal.table import read_released
 
 _MOST_TABLES, _MOST_ROWS, _MOST_COLUMNS = 10, 20, 10  # so that a report fits a few screens
 _CURVE = 48  # characters
@@ -187,7 +187,7 @@ def list_tables(tables: Sequence[object]) -> list[list[dict[str, str]]]:
 
 def _convert_to_strings(table: object) -> pl.DataFrame:
     """A released table as strings; a missing value is an empty one."""
-    frame = read_table(table).frame
+    frame = read_released(table).frame
     return pl.DataFrame([column.cast(pl.String).fill_null("") for column in frame.get_columns()])
 
 

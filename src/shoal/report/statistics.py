@@ -26,7 +26,7 @@ from shoal.recipes.recipe import Recipe
 from shoal.recipes.schema import choose_cell_types, find_released_quasi
 from shoal.support.language import format_number, mark
 from shoal.support.language import translate as _
-from shoal.table import Column, Table, infer_type, parse_values, read_table, to_strings
+from shoal.table import Column, Table, infer_type, parse_values, read_released, to_strings
 from shoal.table.frames import use_safe_name
 from shoal.verification.linked import LinkedRows, count_linked_people
 from shoal.verification.verifier import count_classes, row_classes
@@ -66,7 +66,7 @@ class Evidence:
         """The release as an outsider reads it."""
         # Read from the released frame, not taken from the recoding: the page shows what an outsider
         # sees, so a mistake in rendering would show here too.
-        return self.table if self.released_only else read_table(self.frame, self.recipe.reading)
+        return self.table if self.released_only else read_released(self.frame, self.recipe.reading)
 
     @property
     def released_quasi(self) -> tuple[str, ...]:

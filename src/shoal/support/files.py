@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import json
 import os
 import re
@@ -18,6 +19,11 @@ from typing import IO, Any
 
 from shoal.errors import InputError, OutputError
 from shoal.support.addresses import is_address
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 _unfinished: set[Path] = set()
 
@@ -91,6 +97,37 @@ def check_target(path: str | Path) -> None:
         raise OutputError(f"{path} cannot be written: the folder {path.parent} is read-only")
     if path.exists() and not os.access(path, os.W_OK):
         raise OutputError(f"{path} cannot be written: permission denied")
+
+
+@contextmanager
+def hold_alone(path: Path) -> Iterator[None]:
+    """Keep other processes that ask for it from changing a file until the end.
+
+    Raises
+    ------
+    OutputError
+        When another process holds it; the same may succeed once that is done.
+    """
+    if fcntl is None:  # Windows
+        yield
+        return
+    lock = path.resolve().with_name(f".{path.name[:64]}.lock")
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Whoever had it before may have removed the file between these two steps.
+        if not lock.exists() or lock.stat().st_ino != os.fstat(handle).st_ino:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+    except OSError as error:
+        os.close(handle)
+        raise OutputError(f"{path}: another process is using it; try again when that is done") from error
+    _unfinished.add(lock)
+    try:
+        yield
+    finally:
+        _unfinished.discard(lock)
+        lock.unlink(missing_ok=True)
+        os.close(handle)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from shoal.table.columns import Column
 from shoal.table.decimals import check_decimal
 from shoal.table.delimited import check_delimiter
 from shoal.table.frames import Origin, Table, from_strings, to_strings
-from shoal.table.readers import ReadOptions, read_quasi_names, read_table
+from shoal.table.readers import ReadOptions, read_quasi_names, read_released, read_table
 from shoal.table.rowwise import RowSource, open_rows
 from shoal.table.streams import TableStream, check_streamable, open_stream, read_schema, write_batches
 from shoal.table.types import TYPE_CODES, ColumnType, Inference, infer_type, ordered_values, parse_values
@@ -16,6 +16,7 @@ from shoal.table.writers import (
     count_formula_rows,
     find_formula_names,
     neutralize_formulas,
+    refuse_nested_columns,
     write_table,
 )
 
@@ -46,8 +47,10 @@ __all__ = [
     "ordered_values",
     "parse_values",
     "read_quasi_names",
+    "read_released",
     "read_schema",
     "read_table",
+    "refuse_nested_columns",
     "to_strings",
     "write_batches",
     "write_table",

@@ -103,14 +103,17 @@ class Table:
     na
         Markers that stand for a missing value. They stay in ``frame``: columns nobody touches pass through.
     flattened
-        Columns that held no single values and were read as texts, with their types. They can be left out, and
-        nothing else.
+        Columns that held no single values and were read as texts, with their types. They can be left out, or
+        released as they are, and nothing else.
+    nested
+        The values of those that can be released.
     """
 
     frame: pl.DataFrame
     origin: Origin
     na: tuple[str, ...] = ()
     flattened: Mapping[str, str] = field(default_factory=dict)
+    nested: Mapping[str, pl.Series] = field(default_factory=dict, repr=False)
 
     @property
     def rows(self) -> int:
@@ -131,6 +134,8 @@ class Table:
 
     def check_single_values(self, names: Iterable[str]) -> None:
         """Raise an error unless columns that are to be counted hold single values."""
+        if not self.flattened:
+            return
         if bad := [name for name in names if name in self.flattened]:
             raise refuse_nested(str(self.origin), self.flattened[bad[0]], bad)
 
@@ -231,7 +236,7 @@ class Table:
     def _build_polars(
         self, columns: Mapping[str, pl.Series], rows: NDArray[np.integer[Any]], kept: Sequence[int]
     ) -> pl.DataFrame:
-        old = self.frame.get_columns()
+        old = [self.nested.get(series.name, series) for series in self.frame.get_columns()]
         names = [old[at].name for at in kept]
         unchanged = [at for at in kept if old[at].name not in columns]
         taken = _gather_rows([old[at] for at in unchanged], rows)
@@ -376,8 +381,8 @@ def check_schema(source: str, schema: pl.Schema) -> None:
 def refuse_nested(source: str, kind: object, columns: Sequence[str]) -> InputError:
     """That columns hold no single values."""
     return InputError(
-        f"{source}: not plain values but {kind} in {quote(columns)}; flatten that, or leave it out as an "
-        "identifier"
+        f"{source}: not plain values but {kind} in {quote(columns)}; flatten that, release it as it is as a "
+        "plain column, or leave it out as an identifier"
     )
 
 

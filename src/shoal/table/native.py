@@ -74,6 +74,30 @@ def flatten_left_out(frame: pl.DataFrame, left_out: LeftOut) -> pl.DataFrame:
     return frame.with_columns(texts) if texts else frame
 
 
+def find_nested(frame: pl.DataFrame, names: LeftOut) -> dict[str, pl.Series]:
+    """Those of some columns that hold lists, structures or bytes; categories in them as texts.
+
+    A type of categories lists all that there are, also those of rows that are not released.
+    """
+    among = set(names(frame.columns))
+    return {
+        name: frame.get_column(name).cast(state_nested_type(dtype))
+        for name, dtype in frame.schema.items()
+        if name in among and (dtype.is_nested() or dtype == pl.Binary)
+    }
+
+
+def state_nested_type(dtype: Any) -> Any:
+    """A type of lists, structures or single values with texts in place of categories."""
+    if isinstance(dtype, pl.List):
+        return pl.List(state_nested_type(dtype.inner))
+    if isinstance(dtype, pl.Array):
+        return pl.Array(state_nested_type(dtype.inner), dtype.size)
+    if isinstance(dtype, pl.Struct):
+        return pl.Struct({each.name: state_nested_type(each.dtype) for each in dtype.fields})
+    return pl.String() if dtype in (pl.Categorical, pl.Enum) else dtype
+
+
 def flatten_column(series: pl.Series) -> pl.Series:
     """Values of any kind as texts."""
     return write_values(_list_values(series.to_list, len(series)), series.name)

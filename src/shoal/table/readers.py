@@ -38,7 +38,16 @@ from shoal.table.formats import (
     read_head,
 )
 from shoal.table.frames import Origin, Table, check_columns, check_names, check_schema, from_native
-from shoal.table.native import LeftOut, explain_failure, flatten_left_out, holds_values, leave_nothing_out
+from shoal.table.native import (
+    LeftOut,
+    explain_failure,
+    find_nested,
+    flatten_column,
+    flatten_left_out,
+    holds_values,
+    leave_everything_out,
+    leave_nothing_out,
+)
 from shoal.table.sources import (
     ensure_parts_unchanged,
     is_delta_table,
@@ -113,6 +122,7 @@ def read_table(
     with_index: bool = True,
     may_be_empty: bool = False,
     left_out: LeftOut = leave_nothing_out,
+    uncounted: LeftOut = leave_nothing_out,
 ) -> Table:
     """Read a table.
 
@@ -132,6 +142,9 @@ def read_table(
     left_out
         Gets the names of all columns, and says which of them are left out of the release: these may hold
         anything, and are read as texts where they hold no single values.
+    uncounted
+        Says which of them are released as they are and counted nowhere: these may hold lists, structures or
+        bytes, for which texts stand wherever values are told apart.
 
     Raises
     ------
@@ -150,11 +163,18 @@ def read_table(
         origin = replace(origin, path=None)
     else:
         frame, origin = from_native(source, with_index=with_index, left_out=left_out)
-    flat = flatten_left_out(frame, left_out)
+    nested = find_nested(frame, uncounted)
+    flat = flatten_left_out(frame.with_columns(map(flatten_column, nested.values())), left_out)
     check_schema(str(origin), flat.schema) if may_be_empty else check_columns(str(origin), flat)
     pairs = zip(frame.schema.items(), flat.dtypes, strict=True)
     changed = {name: kind for (name, kind), now in pairs if kind != now}
-    return Table(flat, origin, options.na, {name: _describe_type(kind) for name, kind in changed.items()})
+    flattened = {name: _describe_type(kind) for name, kind in changed.items()}
+    return Table(flat, origin, options.na, flattened, nested)
+
+
+def read_released(source: object, options: ReadOptions = _DEFAULTS, *, may_be_empty: bool = False) -> Table:
+    """Read a release, whose columns may hold anything; who counts some of them refuses those that do."""
+    return read_table(source, options, may_be_empty=may_be_empty, left_out=leave_everything_out)
 
 
 def _describe_type(kind: pl.DataType) -> str:

@@ -14,7 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from shoal.errors import InputError
 from shoal.table.formats import import_optional
+from shoal.table.native import state_nested_type
 
 Rows = NDArray[np.integer[Any]]
 
@@ -28,16 +30,32 @@ def copy_columns(columns: Sequence[pl.Series]) -> list[pl.Series]:
     """Copies of many columns, made together: one by one thousands of them take far longer."""
     # Under their positions: polars takes a name like '^a$' for a pattern.
     frame = pl.DataFrame([series.alias(str(at)) for at, series in enumerate(columns)])
-    plain = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+    nested = [series for series in frame.get_columns() if series.dtype.is_nested()]
+    single = frame.drop(series.name for series in nested)
+    plain = single.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     views = plain.select(pl.col(pl.String, pl.Binary))
     others = plain.select(pl.exclude(pl.String, pl.Binary))
-    copied = [*(others[np.arange(frame.height)] if others.width else ())]
+    copied = [*(others[np.arange(frame.height)] if others.width else ()), *map(_copy_nested, nested)]
     copied += _copy_views(views) if views.width else []
     copies = {copy.name: copy for copy in copied}
     return [
         _restore_categories(copies[str(at)], series.dtype).alias(series.name)
         for at, series in enumerate(columns)
     ]
+
+
+def _copy_nested(series: pl.Series) -> pl.Series:
+    """Lists or structures by way of Parquet, which has nothing below a missing value or beside a list."""
+    memory = BytesIO()
+    try:
+        series.to_frame().write_parquet(memory, compression="uncompressed", statistics=False)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise InputError(
+            f"values of the type {series.dtype} cannot be released as they are; flatten them, or leave the "
+            f"column out as an identifier ({error})"
+        ) from error
+    memory.seek(0)
+    return pl.read_parquet(memory).to_series().cast(series.dtype)
 
 
 def _copy_views(frame: pl.DataFrame) -> list[pl.Series]:
@@ -160,6 +178,8 @@ def _copy_arrow(pyarrow: Any, column: Any, rows: Any) -> Any:
     kind = column.type
     if pyarrow.types.is_dictionary(kind):
         return _copy_dictionary(pyarrow, column, rows)
+    if pyarrow.types.is_nested(kind):
+        return _copy_nested_arrow(pyarrow, column.take(rows))
     try:
         return column.take(rows)
     except pyarrow.ArrowNotImplementedError:  # views and runs cannot be taken from as they are
@@ -168,6 +188,38 @@ def _copy_arrow(pyarrow: Any, column: Any, rows: Any) -> Any:
             compute = import_optional("pyarrow.compute", "shoal[arrow]")
             return compute.run_end_encode(taken, run_end_type=kind.run_end_type)
         return taken.cast(kind)
+
+
+def _copy_nested_arrow(pyarrow: Any, taken: Any) -> Any:
+    """Lists or structures in buffers of their own, with their type."""
+    series = pl.Series("", pl.from_arrow(taken))
+    plain = copy_column(series.cast(state_nested_type(series.dtype)))
+    copied = plain.to_arrow(compat_level=pl.CompatLevel.oldest())
+    try:
+        return copied.cast(_strip_type(pyarrow, taken.type))
+    except (pyarrow.ArrowNotImplementedError, pyarrow.ArrowInvalid) as error:
+        raise InputError(
+            f"values of the type {taken.type} cannot be released as they are; convert them, or leave the "
+            "column out as an identifier"
+        ) from error
+
+
+def _strip_type(pyarrow: Any, kind: Any) -> Any:
+    """A type of lists or structures without the metadata of its fields, which may list categories."""
+    types = pyarrow.types
+
+    def strip(field: Any) -> Any:
+        return pyarrow.field(field.name, _strip_type(pyarrow, field.type), field.nullable)
+
+    if types.is_struct(kind):
+        return pyarrow.struct([strip(field) for field in kind])
+    if types.is_map(kind):
+        return pyarrow.map_(strip(kind.key_field), strip(kind.item_field), kind.keys_sorted)
+    if types.is_fixed_size_list(kind):
+        return pyarrow.list_(strip(kind.value_field), kind.list_size)
+    if types.is_large_list(kind):
+        return pyarrow.large_list(strip(kind.value_field))
+    return pyarrow.list_(strip(kind.value_field)) if types.is_list(kind) else kind
 
 
 def _plain_arrow(pyarrow: Any, column: Any) -> Any:

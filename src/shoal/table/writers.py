@@ -18,12 +18,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shoal.errors import InputError, OutputError, ShoalError
+from shoal.errors import InputError, OutputError, ShoalError, quote
 from shoal.support.addresses import check_address, is_address
 from shoal.support.files import check_target, whole_path
 from shoal.table.delimited import check_delimiter
 from shoal.table.formats import FORMATS, Compression, Format, by_suffix, import_optional
 from shoal.table.frames import Origin, from_native, to_strings, use_safe_name
+from shoal.table.native import find_nested, leave_everything_out
 from shoal.table.types import NUMBER
 
 Judge = Callable[[Path, Origin], None]
@@ -87,6 +88,7 @@ def write_table(
     check_writable(target)
     table = _to_write(frame)
     layout = choose_layout(target, like, delimiter)
+    refuse_nested_columns(table.schema, layout)
     if keep_metadata and like is not None:
         layout = replace(layout, metadata=like.metadata)
     if safe_csv and layout.format == "text":
@@ -177,11 +179,30 @@ def _add_apostrophes(text: pl.Series, runs: pl.Series) -> pl.Series:
     return ("'" + use_safe_name(text)).zip_with(runs, text).alias(text.name)
 
 
+def refuse_nested_columns(schema: Mapping[str, pl.DataType], layout: Origin) -> None:
+    """Refuse lists, structures and bytes where a format has no place for them."""
+    if layout.format in ("parquet", "arrow"):
+        return
+    # Text has bytes in no form that everybody reads.
+    odd = [
+        name
+        for name, dtype in schema.items()
+        if dtype == pl.Binary or (dtype.is_nested() and layout.format != "jsonl")
+    ]
+    if odd:
+        raise OutputError(
+            f"{layout.path}: this format has no place for {schema[odd[0]]} in {quote(odd)}; write .parquet "
+            "or .arrow, or leave the column out as an identifier"
+        )
+
+
 def _to_write(frame: object) -> pl.DataFrame:
     try:
-        return from_native(frame)[0]
+        table = from_native(frame)[0]
     except InputError as error:
         raise OutputError(f"the release cannot be written: {error}") from error
+    # Categories in lists come with all that this process has seen.
+    return table.with_columns(find_nested(table, leave_everything_out).values())
 
 
 def _same_file(one: Path, other: Path) -> bool:

@@ -244,6 +244,7 @@ def count_classes(
     Quasi-identifiers count as written. All kinds of missing sensitive values (a marker, an empty
     text, NaN) are one, because to a reader they are.
     """
+    table.check_single_values((*quasi, *sensitive))
     check_columns(table, quasi, sensitive)
     # Sizes are counted from written cells, never from codes of the search.
     class_of = row_classes(table, quasi) if cells is None else cells.number_rows(quasi)

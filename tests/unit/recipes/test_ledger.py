@@ -11,8 +11,9 @@ import pytest
 import shoal
 from shoal.cli import run_command_line
 from shoal.cli.process import run_to_end
-from shoal.errors import InputError, RecipeError
+from shoal.errors import InputError, OutputError, RecipeError
 from shoal.recipes.ledger import Ledger
+from shoal.support.files import hold_alone
 
 DAYS = 30
 RECIPE = """[shoal]
@@ -199,3 +200,45 @@ def test_a_ledger_needs_an_output(tmp_path, monkeypatch, capsys):
     draw_day(1).write_parquet("day.parquet")
     code, said = run_to_end(run_command_line, ["apply", "classes.json", "day.parquet", "--ledger", "l.json"])
     assert (code, "name an output" in said) == (2, True)
+
+
+def test_a_release_is_counted_once_in_any_order_of_its_rows():
+    rows = pl.DataFrame({"^n$": [1, 2, None], "s": ["a", None, ""]})
+    ledger = Ledger.begin(["^n$", "s"]).add("day 1", rows)
+    with pytest.raises(RecipeError, match="counts already"):
+        ledger.add("again", rows.reverse())
+    ledger.add("another", rows.with_columns(s=pl.Series(["a", "", None])))
+
+
+def test_a_ledger_that_somebody_added_to_meanwhile_is_not_lost(tmp_path):
+    path = tmp_path / "ledger.json"
+    begun = Ledger.begin(["n"]).add("day 1", pl.DataFrame({"n": [1]}))
+    begun.save(path)
+    mine, other = (begun.add(name, pl.DataFrame({"n": [at]})) for at, name in enumerate(("mine", "other"), 5))
+    other.save(path)
+    with pytest.raises(OutputError, match="'other'"):
+        mine.save(path)
+    assert [each.name for each in Ledger.load(path).entries] == ["day 1", "other"]
+
+
+def test_one_process_at_a_time_uses_a_ledger(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shoal.run(read_recipe(), draw_day(0, 200)).saved_recoding().save("classes.json")
+    shoal.run(read_recipe(), draw_day(0, 200)).write("day_0.csv")
+    draw_day(1).write_csv("day.csv")
+    line = ["apply", "classes.json", "day.csv", "--ledger", "l.json", "--earlier", "day_0.csv"]
+    line += ["--hold-back", "wait.csv", "-o", "day_1.csv", "--json"]
+    with hold_alone(Path("l.json")):
+        assert run_to_end(run_command_line, line)[0] == 2
+        told = json.loads(capsys.readouterr().out)["error"]
+        assert (told["retry"], told["kind"]) == (True, "files")
+        assert not Path("day_1.csv").exists()
+    assert run_to_end(run_command_line, line)[0] == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "classes.json",
+        "day.csv",
+        "day_0.csv",
+        "day_1.csv",
+        "l.json",
+        "wait.csv",
+    ]

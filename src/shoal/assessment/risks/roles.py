@@ -83,7 +83,7 @@ def propose_role(table: Table, alone: ColumnSet) -> ProposedColumn:
     role, why, sure, found = _decide_role(alone, distinct, type, kind)
     sets = find_set_column(distinct) if role != "identifier" or not sure else None
     if name in table.flattened:
-        why = f"holds {table.flattened[name]} and not single values, so that it can only be left out"
+        why = f"holds {table.flattened[name]} and not single values, so that it cannot be counted"
         role, sure, found = "identifier", True, None
     return ProposedColumn(
         name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -14,10 +15,12 @@ from shoal.cli import standard
 from shoal.cli.options import option
 from shoal.cli.screen import make_console
 from shoal.errors import RecipeError
+from shoal.recipes.release_rows import read_rows
 from shoal.recipes.saved_recoding import SavedRecoding
 from shoal.recipes.settings import RowOrder
 from shoal.report.terminal import show_applied
-from shoal.table import check_writable, read_table
+from shoal.support.files import hold_alone
+from shoal.table import check_writable
 from shoal.table.sources import list_files
 
 
@@ -96,35 +99,40 @@ def apply(
         raise RecipeError("a ledger counts what was released: name an output")
     tables = [table for table in (input, earlier) if table is not None]
     known = [recoding, *(part for table in tables for part in list_files(table))]
-    with standard.to_standard_output(output, input, out_format) as target:
-        if target:
-            check_writable(target, known)
-        if hold_back:
-            check_writable(hold_back, [*known, *([target] if target else [])])
-        if ledger:
-            check_writable(ledger, [*known, *([target] if target else [])], table=False)
-        saved = SavedRecoding.load(recoding)
-        table = read_table(input, saved.recipe.reading, left_out=saved.recipe.left_out)
-        applied = saved.apply(
-            table,
-            earlier=earlier,
-            suppress=suppress,
-            others=a.others_of(others),
-            # None leaves it to the recipe: the flag can only make it stricter.
-            strict=strict or None,
-            accept=a.reasons_of(accept),
-            row_order=cast(RowOrder | None, row_order),
-            hold_back=hold_back is not None,
-            ledger=ledger,
-        )
-        # Before anything is written, since a release that was counted already is refused.
-        counted = None if ledger is None else applied.add_to_ledger(str(output))
-        if hold_back:  # before the release: nobody loses a row if that cannot be written
-            applied.write_held_back(hold_back)
-        if target:
-            applied.write(target)
-    if counted is not None and ledger is not None:  # once the release is out, and not before
-        counted.save(ledger)
+    # Held to the end, so that two processes never count on the same releases.
+    if ledger:
+        check_writable(ledger, known, table=False)
+    with hold_alone(ledger) if ledger else nullcontext():
+        with standard.to_standard_output(output, input, out_format) as target:
+            if target:
+                check_writable(target, known)
+            others_written = [target] if target else []
+            if hold_back:
+                check_writable(hold_back, [*known, *others_written])
+            if ledger:
+                check_writable(ledger, others_written, table=False)
+            saved = SavedRecoding.load(recoding)
+            table = read_rows(saved.recipe, input)
+            applied = saved.apply(
+                table,
+                earlier=earlier,
+                suppress=suppress,
+                others=a.others_of(others),
+                # None leaves it to the recipe: the flag can only make it stricter.
+                strict=strict or None,
+                accept=a.reasons_of(accept),
+                row_order=cast(RowOrder | None, row_order),
+                hold_back=hold_back is not None,
+                ledger=ledger,
+            )
+            # Before anything is written, since a release that was counted already is refused.
+            counted = None if ledger is None else applied.add_to_ledger(str(output))
+            if hold_back:  # before the release: nobody loses a row if that cannot be written
+                applied.write_held_back(hold_back)
+            if target:
+                applied.write(target)
+        if counted is not None and ledger is not None:  # once the release is out, and not before
+            counted.save(ledger)
     if as_json:
         files = {"output": output, "held_back": hold_back, "ledger": ledger}
         told = {name: None if path is None else str(path) for name, path in files.items()}

@@ -18,7 +18,8 @@ from shoal.engines.api import run as run_recipe
 from shoal.engines.inputs import list_inputs
 from shoal.errors import RecipeError
 from shoal.recipes.recipe import Recipe
-from shoal.table import check_writable, read_table
+from shoal.recipes.release_rows import read_rows
+from shoal.table import check_writable
 
 
 def run(
@@ -114,9 +115,7 @@ def run(
         with progress(quiet) as on_progress, cancel_cluster(on_cluster):
             drawn = report and not settings.uses_safepub
             # A page needs all rows in memory; otherwise the run itself decides how they are read.
-            whole = (
-                read_table(settings.input, settings.reading, left_out=settings.left_out) if drawn else None
-            )
+            whole = read_rows(settings, settings.input) if drawn else None
             release = run_recipe(settings, whole, on_progress)
         if report:
             release.report.to_html(report, excerpt)

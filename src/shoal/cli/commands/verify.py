@@ -21,7 +21,7 @@ from shoal.errors import RecipeError
 from shoal.recipes.recipe import Recipe
 from shoal.report.audit import Audit
 from shoal.report.terminal import show_checks, show_verification
-from shoal.table import read_table
+from shoal.table import read_released
 from shoal.verification.verifier import Verification, may_release_nothing
 
 
@@ -113,10 +113,10 @@ def verify(
         )
     elif known is not None:
         reading, asked = choose_release_reading(known, options), (*known.models, *models)
-        table = read_table(release, reading, may_be_empty=may_release_nothing(asked))
+        table = read_released(release, reading, may_be_empty=may_release_nothing(asked))
         found = judge(table, recipe=known)
     else:
-        table = read_table(release, options, may_be_empty=may_release_nothing(models))
+        table = read_released(release, options, may_be_empty=may_release_nothing(models))
         sets = a.separators_of(table, set)
         named = (roles, quasi, sensitive, None, None)
         role = a.roles_of(table, *named, needed=not sets, person=person, group=group, sets=sets)
