@@ -92,8 +92,9 @@ def measure_table(
             found = {"raw": raw}
             for way in ("auto", "tree", "infogain"):
                 found[way] = held_out.score(estimator, released[way, k], y)
-            found["chosen"] = held_out.score(estimator, search.release(train, y, k=k).data, y)
-            by = search.chosen_.filter(k=k)["algorithm"][0]
+            chosen = search.release(train, y, k=k)
+            found["chosen"] = held_out.score(estimator, chosen.training, y.iloc[chosen.training_rows])
+            by = " and ".join(search.chosen_.filter(k=k).select("algorithm", "training").row(0))
             print(name, k, estimator, seed, {w: round(v, 4) for w, v in found.items()}, by, flush=True)
             yield f"{name}, {k}, {estimator}, {seed}", {**found, "by": by}
 

@@ -47,6 +47,15 @@ def test_search_shows_every_pair_and_the_one_to_take(shoal, survey):
     assert "take k = " in done.out
 
 
+def test_search_compares_what_is_trained_on(shoal, survey):
+    both = ("--training", "representatives", "--training", "draws")
+    done = shoal("search", survey, *SEARCH, "-k", "4,8", *both)
+    assert "k = 8: of the algorithms, tree and " in done.err + done.out
+    rows = json.loads(shoal("search", survey, *SEARCH, "-k", "4", *both, "--json", "--quiet").out)["results"]
+    assert [row["training"] for row in rows] == ["representatives", "draws"]
+    assert "unknown training 'rows'" in shoal.fails(2, "search", survey, *SEARCH, "--training", "rows")
+
+
 def test_search_as_json_and_as_a_page(shoal, survey, tmp_path):
     report = tmp_path / "page.html"
     done = shoal("search", survey, *SEARCH, "-k", "4", "--json", "--quiet", "--report", report)

@@ -18,17 +18,17 @@ from shoal.support.sweep import find_pareto_front
 
 CHOOSE = "choose"
 """Stands for `CANDIDATES`, of which each goal takes the one that the estimator loses least by."""
-_MIXED = "sweeps=4,guide=predictions,distance=effect"
 CANDIDATES = (
     "auto",
     "tree",
-    "tree(gain=64)",
     "tree(guide=predictions)",
-    "tree(gain=4,guide=predictions)",
-    f"tree(gain=64,{_MIXED})",
-    f"tree(gain=256,{_MIXED})",
+    "tree(gain=64,distance=effect)",
+    "tree(gain=64,sweeps=4,guide=predictions,distance=effect)",
 )
 """From what loses least detail to what follows the target most, with mixtures between them."""
+REPRESENTATIVES, DRAWS = "representatives", "draws"
+TRAINING = (REPRESENTATIVES, DRAWS)
+"""What an estimator is trained on: a value for each class and column, or rows drawn from its values, too."""
 OVERLAP, TOO_DIVERSE = "a column is both quasi and sensitive", "l is above k"
 
 
@@ -42,6 +42,8 @@ class Configuration:
     algorithm: str
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
+    training: str = REPRESENTATIVES
+    """What an estimator is trained on, see `TRAINING`."""
 
     @property
     def diversity(self) -> int | None:
@@ -63,6 +65,7 @@ class Configuration:
             "algorithm": self.algorithm,
             "quasi": ", ".join(self.quasi),
             "sensitive": ", ".join(self.sensitive),
+            "training": self.training,
         }
 
 
@@ -177,6 +180,7 @@ SCHEMA: dict[str, Any] = {
     "algorithm": pl.String,
     "quasi": pl.String,
     "sensitive": pl.String,
+    "training": pl.String,
     "score": pl.Float64,
     "score_std": pl.Float64,
     "score_all": pl.Float64,
@@ -226,14 +230,16 @@ def build_grid(
     quasi: Sequence[tuple[str, ...] | None],
     sensitive: Sequence[tuple[str, ...]],
     every: Sequence[str],
+    training: Any = None,
 ) -> SearchGrid:
     """Every combination in which l is at most k and no column is both quasi and sensitive.
 
-    Where quasi is None, it is every column but the sensitive ones.
+    Where quasi is None, it is every column but the sensitive ones. Where training is, candidates that are
+    chosen among are tried in every way, and other algorithms by their representatives.
     """
     made, skipped = [], Counter[str]()
-    for size, diverse, more, how, known, secret in product(
-        as_tuple(k), as_tuple(l), models, _list_algorithms(algorithm), quasi, sensitive
+    for size, diverse, more, (how, trained), known, secret in product(
+        as_tuple(k), as_tuple(l), models, _list_algorithms(algorithm, training), quasi, sensitive
     ):
         names = tuple(n for n in every if n not in secret) if known is None else known
         if diverse is not None and diverse > size:
@@ -241,7 +247,7 @@ def build_grid(
         elif set(names) & set(secret):
             skipped[OVERLAP] += 1
         else:
-            made.append(Configuration(size, diverse, tuple(more), how, names, secret))
+            made.append(Configuration(size, diverse, tuple(more), how, names, secret, trained))
     if not made:
         why = "every l is above every k" if skipped else "k, l, models, algorithm or columns are empty"
         if skipped[OVERLAP]:
@@ -250,10 +256,16 @@ def build_grid(
     return SearchGrid(list(dict.fromkeys(made)), dict(skipped))
 
 
-def _list_algorithms(algorithm: Any) -> list[str]:
-    """The algorithms to try, with the candidates in place of the word that stands for them."""
-    named = ([each] if each != CHOOSE else CANDIDATES for each in as_tuple(algorithm))
-    return [each for several in named for each in several]
+def _list_algorithms(algorithm: Any, training: Any) -> list[tuple[str, str]]:
+    """The algorithms to try, with the candidates in place of the word that stands for them, and what an
+    estimator is trained on.
+    """
+    found = []
+    for named in as_tuple(algorithm):
+        default = TRAINING if named == CHOOSE else (REPRESENTATIVES,)
+        ways = default if training is None else as_tuple(training)
+        found += list(product(CANDIDATES if named == CHOOSE else (named,), ways))
+    return found
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:

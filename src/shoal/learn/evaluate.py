@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from shoal.errors import InputError, RecipeError, ShoalError
-from shoal.learn.configurations import Configuration, SplitResult
+from shoal.learn.configurations import DRAWS, REPRESENTATIVES, Configuration, SplitResult
 from shoal.learn.divisions import Division, divide_classes
 from shoal.learn.goals import learning_goal
 from shoal.learn.losses import measure_final_loss
@@ -87,6 +87,8 @@ class SearchJob:
     agreement: float
     seed: int
     raises: bool
+    trains_twice: bool
+    """Whether estimators are trained on several things that are made of the same classes."""
     shared: SharedWork = field(default_factory=SharedWork)
 
     @property
@@ -128,14 +130,14 @@ class SearchJob:
 
     def _run_holdout(self, configuration: Configuration, split: int) -> SplitResult:
         train, test = self.folds[split]
-        released = self.anonymizer.anonymize_rows(configuration, train, self.labels[train])
+        released = self._release_training_rows(configuration, split)
 
         def score() -> dict[str, float]:
-            estimator = self.train(released.data, train[released.kept])
+            estimator = self.train(released.training, train[released.training_rows])
             return self.score(estimator, self._take(test), test)
 
         # Goals that give the same classes give the same rows to learn from.
-        key = (split, configuration.quasi, configuration.algorithm, released.digest)
+        key = (split, configuration.quasi, configuration.algorithm, configuration.training, released.digest)
         scores = self.shared.compute(key, score)
         return SplitResult(
             scores,
@@ -147,6 +149,21 @@ class SearchJob:
             classes=released.classes,
             scored_rows=test.size,
         )
+
+    def _release_training_rows(self, configuration: Configuration, split: int) -> AnonymizedRows:
+        """Rows anonymized once for all that an estimator is trained on."""
+        rows = self.folds[split][0]
+        plain = replace(configuration, training=REPRESENTATIVES)
+        if not self.trains_twice:
+            return self.anonymizer.anonymize_rows(configuration, rows, self.labels[rows])
+        released = self.shared.compute(
+            ("released", split, plain),
+            lambda: self.anonymizer.anonymize_rows(plain, rows, self.labels[rows]),
+        )
+        if configuration.training != DRAWS:
+            return released
+        self.shared.forget(("released", split, plain))
+        return self.anonymizer.add_draws(configuration, released, rows)
 
     def _run_minimize(self, configuration: Configuration, split: int) -> SplitResult | None:
         """Anonymize rows that trained nothing, minimise, count the goal again, and score the model."""
@@ -239,7 +256,7 @@ class SearchJob:
         rows = np.arange(self.labels.size)
         if not self.minimizes:
             released = self.anonymizer.anonymize_rows(configuration, rows, self.labels)
-            return self.train(released.data, rows[released.kept])
+            return self.train(released.training, rows[released.training_rows])
         model = self.estimator if self.predicted is not None else self.train(self.data, rows)
         predicted = self.predicted if self.predicted is not None else model.predict(self.data)
         released = self.anonymizer.anonymize_rows(configuration, rows, np.asarray(predicted))

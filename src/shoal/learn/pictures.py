@@ -37,7 +37,7 @@ def draw_search(
 
 def _by_goal(done: pl.DataFrame) -> Iterator[Line]:
     """The configurations that differ in k only; scores have a spread where they are of several splits."""
-    keys = ["l", "models", "algorithm", "quasi", "sensitive"]
+    keys = ["l", "models", "algorithm", "quasi", "sensitive", "training"]
     varying = [key for key in keys if done[key].n_unique() > 1]
     for _, line in done.group_by(keys, maintain_order=True):
         name = ", ".join(f"{key} {line[key][0]}" for key in varying) or "score"

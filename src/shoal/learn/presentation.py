@@ -23,7 +23,7 @@ from shoal.support.files import check_target, whole_file
 if TYPE_CHECKING:
     from shoal.learn.search import PrivacySearch
 
-_KEYS = ("k", "l", "models", "algorithm", "quasi", "sensitive")
+_KEYS = ("k", "l", "models", "algorithm", "quasi", "sensitive", "training")
 _SHARES = ("accuracy", "balanced_accuracy", "roc_auc", "average_precision", "top_k_accuracy")
 _SHARE_FAMILIES = ("f1", "precision", "recall", "jaccard")
 SUFFIXES = (".csv", ".json", ".svg", ".html", ".htm")
@@ -153,12 +153,13 @@ class SearchView:
     def list_algorithms(self) -> Iterator[str]:
         """Where several algorithms were compared: which one each goal takes."""
         compared = self.search.results_
-        if compared["algorithm"].n_unique() < 2 or compared.select(GOAL).n_unique() < 2:
+        if compared.select("algorithm", "training").n_unique() < 2 or compared.select(GOAL).n_unique() < 2:
             return
         name = self.search.score_name_
         for row in self.search.chosen_.iter_rows(named=True):
             shown = self._format("score", row["score"])
-            yield f"{_name_goal(row)}: of the algorithms, {row['algorithm']} has the best {name}, {shown}"
+            way = row["algorithm"] + self._name_training(row)
+            yield f"{_name_goal(row)}: of the algorithms, {way} has the best {name}, {shown}"
 
     def explain_choice(self) -> Iterator[str]:
         """What to take and why, and what would be stricter for nearly the same score."""
@@ -184,8 +185,13 @@ class SearchView:
             yield f"{_name_goal(strictest)} is stricter and within that spread: {shown}"
 
     def _name_algorithm(self, row: Mapping[str, Any]) -> str:
-        """The algorithm, where several were compared."""
-        return f" with {row['algorithm']}" if self.search.results_["algorithm"].n_unique() > 1 else ""
+        """The algorithm, where several were compared, and what was trained on."""
+        several = self.search.results_["algorithm"].n_unique() > 1
+        return (f" with {row['algorithm']}" if several else "") + self._name_training(row)
+
+    def _name_training(self, row: Mapping[str, Any]) -> str:
+        """What was trained on, where that was compared."""
+        return f" and {row['training']}" if self.search.results_["training"].n_unique() > 1 else ""
 
     def _explain_nothing(self) -> str:
         if self.search.results_["holds"].any() and self.results.filter(pl.col("holds")).is_empty():

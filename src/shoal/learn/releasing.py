@@ -8,19 +8,32 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from shoal.algorithms import ALGORITHMS, Algorithm
 from shoal.algorithms.tree import TreeGuided
 from shoal.codespace.recoding import Recoding
 from shoal.engines.api import anonymize
+from shoal.errors import GoalNotMet
 from shoal.learn.anonymizer import TreeAnonymizer
-from shoal.learn.configurations import Configuration
+from shoal.learn.configurations import DRAWS, Configuration
 from shoal.learn.goals import learning_goal
-from shoal.learn.sklearn_io import drop_column, has_names, measure_deletion, rebuild_data, take_rows
+from shoal.learn.shares import ClassShares
+from shoal.learn.sklearn_io import (
+    OneHotGroup,
+    drop_column,
+    expand_one_hot,
+    has_names,
+    measure_deletion,
+    rebuild_data,
+    take_rows,
+)
 from shoal.privacy.people import read_people
 from shoal.support.parameters import build_entry, describe_parameters, parse_call
 from shoal.table import ColumnType, Table, read_table
+from shoal.table.frames import use_safe_name
+from shoal.verification.verifier import verify_table
 
 Rows = NDArray[np.int64]
 
@@ -41,6 +54,22 @@ class AnonymizedRows:
     recoding: Recoding
     sources: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The columns of each one-hot group that was one quasi-identifier."""
+    shares: pl.DataFrame | None = None
+    """The rows that are left with, for each class, how often every value occurs in it, where an estimator is
+    trained on rows drawn from that."""
+    draws: Any = None
+    """The representatives and, below them, rows drawn from ``shares``. Equal rows are no classes here."""
+
+    @property
+    def training(self) -> Any:
+        """What an estimator is trained on: rows drawn from the release, or the release itself."""
+        return self.data if self.shares is None else self.draws
+
+    @property
+    def training_rows(self) -> Rows:
+        """Which of the rows given each row to train on stands for, whose labels are its own."""
+        kept = np.flatnonzero(self.kept)
+        return kept if self.shares is None else np.tile(kept, 2)
 
     @property
     def kept(self) -> NDArray[np.bool_]:
@@ -68,9 +97,60 @@ class Anonymizer:
         """Anonymize some rows; the ``guide`` of each is what a tree predicts."""
         algorithm = algorithm_of(configuration)
         data = take_rows(self.data, rows)
-        if isinstance(algorithm, TreeGuided):
-            return self._anonymize_by_tree(configuration, algorithm, data, guide)
-        return self._anonymize_by_name(configuration, algorithm, data, rows)
+        released = (
+            self._anonymize_by_tree(configuration, algorithm, data, guide)
+            if isinstance(algorithm, TreeGuided)
+            else self._anonymize_by_name(configuration, algorithm, data, rows)
+        )
+        return self.add_draws(configuration, released, rows) if configuration.training == DRAWS else released
+
+    def add_draws(self, configuration: Configuration, released: AnonymizedRows, rows: Rows) -> AnonymizedRows:
+        """The same classes, released by their shares, with rows drawn from these."""
+        shares, table = ClassShares.from_recoding(released.recoding), read_table(self.table.frame[rows])
+        shown = self._write_shares(shares, table, released)
+        person = read_people(table, self.person)
+        found = verify_table(
+            read_table(shown),
+            [each.domain.name for each in shares.columns],
+            configuration.sensitive,
+            learning_goal(configuration.k, configuration.diversity, configuration.models),
+            person=None if person is None else person[released.kept],
+        )
+        if not found.holds:
+            raise GoalNotMet("the goal was not met by the shares of the classes, so nothing is released")
+        columns = self._draw_columns(shares, table, released)
+        data = take_rows(self.data, rows)
+        given = read_table(data, with_index=False) if has_names(data) else table
+        draws = rebuild_data(data, given, columns, np.tile(np.flatnonzero(released.kept), 2))
+        draws = draws if self.person is None else drop_column(draws, given, self.person)
+        return replace(
+            released, shares=shown, draws=draws, smallest=found.smallest_class, classes=found.classes
+        )
+
+    def _write_shares(self, shares: ClassShares, table: Table, released: AnonymizedRows) -> pl.DataFrame:
+        """The rows that are left, with the shares of their classes as texts."""
+        texts, kept = shares.render_columns(), np.flatnonzero(released.kept)
+        hidden = {self.person, *texts, *(name for group in released.sources.values() for name in group)}
+        others = [name for name in table.names if name not in hidden]
+        parts = (use_safe_name(table.frame[name]).gather(kept).alias(name) for name in others)
+        return pl.DataFrame([*texts.values(), *parts])
+
+    def _draw_columns(
+        self, shares: ClassShares, table: Table, released: AnonymizedRows
+    ) -> dict[str, pl.Series]:
+        """The quasi-identifiers of representatives and, below them, of rows drawn from shares."""
+        columns = {}
+        for j, (column, drawn) in enumerate(zip(shares.columns, shares.draw_codes(self.seed), strict=True)):
+            # By draws alone a linear model would follow their noise.
+            plain = released.recoding.choose_representatives(j)[shares.class_of]
+            name = column.domain.name
+            dtype = table.frame.schema.get(name, pl.String())
+            columns[name] = column.render_codes(np.concatenate([plain, drawn]), dtype)
+        for name, members in released.sources.items():
+            value = columns.pop(name)
+            holds = np.stack([(value == member).fill_null(False).to_numpy() for member in members])
+            columns |= expand_one_hot(table, OneHotGroup(name, tuple(members)), holds, plain=True)
+        return columns
 
     def _anonymize_by_name(
         self, configuration: Configuration, algorithm: Algorithm, data: Any, rows: Rows

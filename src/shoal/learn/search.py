@@ -20,8 +20,12 @@ from shoal.errors import RecipeError, unknown
 from shoal.learn.blackbox import KeepsFittedModel, find_estimator_kind
 from shoal.learn.checkpoints import SearchFile, make_fingerprint
 from shoal.learn.configurations import (
+    DRAWS,
+    REPRESENTATIVES,
+    TRAINING,
     ConfigurationOutcome,
     SearchGrid,
+    as_tuple,
     build_grid,
     choose_algorithms,
     choose_best,
@@ -96,6 +100,10 @@ class PrivacySearch(MetaEstimatorMixin, KeepsFittedModel):  # type: ignore[misc]
     algorithm : name or sequence of names
         As in `shoal.anonymize`; ``tree`` is guided by the target, or by what a model predicts. ``"choose"``
         tries several, from ``auto`` to trees and mixtures of both; `chosen_` has the best for each goal.
+    training : "representatives", "draws" or a sequence of both, optional
+        What an estimator is trained on: one value for each class and column, or besides that rows drawn from
+        how often each value occurs in the class, which is then what is released. By default representatives;
+        with ``algorithm="choose"`` both are tried.
     quasi, sensitive : lists of columns, or lists of such lists to choose from
         By default all columns but the sensitive ones are quasi-identifiers. Where there are several lists,
         combinations in which a column is both are skipped, and counted in ``skipped_``.
@@ -182,6 +190,7 @@ class PrivacySearch(MetaEstimatorMixin, KeepsFittedModel):  # type: ignore[misc]
         l: Any = None,  # noqa: E741
         models: Sequence[Sequence[Model | str]] = ((),),
         algorithm: Any = "tree",
+        training: Any = None,
         quasi: Any = None,
         sensitive: Any = None,
         person: str | int | None = None,
@@ -209,6 +218,7 @@ class PrivacySearch(MetaEstimatorMixin, KeepsFittedModel):  # type: ignore[misc]
         self.l = l
         self.models = models
         self.algorithm = algorithm
+        self.training = training
         self.quasi = quasi
         self.sensitive = sensitive
         self.person = person
@@ -311,7 +321,7 @@ class PrivacySearch(MetaEstimatorMixin, KeepsFittedModel):  # type: ignore[misc]
 
     @property
     def chosen_(self) -> pl.DataFrame:
-        """Of every goal the algorithm by which the estimator loses least."""
+        """Of every goal the algorithm, and what to train on, by which the estimator loses least."""
         return choose_algorithms(self._list_compared())
 
     def release(
@@ -332,7 +342,8 @@ class PrivacySearch(MetaEstimatorMixin, KeepsFittedModel):  # type: ignore[misc]
 
         Returns
         -------
-        the rows that are released (``data``), which of those given they are (``kept``), and figures
+        the rows that are released (``data``, or ``shares`` where rows are drawn from them), those to train on
+        (``training``) with the rows whose labels they have (``training_rows``), and figures
         """
         chosen = self.chosen_
         for name, asked in (("k", k), ("l", l)):
@@ -465,7 +476,9 @@ class PrivacySearch(MetaEstimatorMixin, KeepsFittedModel):  # type: ignore[misc]
         every = [name for name in table.names if name != person]
         if wrong := [n for names in (*quasi, *sensitive) for n in names or () if n == person]:
             raise RecipeError(f"column '{wrong[0]}' says whose row it is: it is neither quasi nor sensitive")
-        grid = build_grid(self.k, self.l, self.models, self.algorithm, quasi, sensitive, every)
+        # What a fitted model is asked about is generalised, and nothing is trained on it.
+        training = REPRESENTATIVES if self.training is None and self.protocol == "minimize" else self.training
+        grid = build_grid(self.k, self.l, self.models, self.algorithm, quasi, sensitive, every, training)
         for each in grid.configurations:  # what no table can repair is said before anything is tried
             learning_goal(each.k, each.diversity, each.models)
             if getattr(algorithm_of(each), "target", None) is not None:
@@ -513,6 +526,7 @@ class PrivacySearch(MetaEstimatorMixin, KeepsFittedModel):  # type: ignore[misc]
             _AGREEMENT if self.agreement is None else self.agreement,
             seed,
             self.error_score == "raise",
+            len({each.training for each in self.configurations_}) > 1,
         )
 
     def _build_anonymizer(self, data: Any, table: Table) -> Anonymizer:
@@ -640,6 +654,7 @@ def check_parameters(search: PrivacySearch) -> None:
     for name, options in (("protocol", ("holdout", "minimize")), ("mode", ("grid", "halving"))):
         if getattr(search, name) not in options:
             raise RecipeError(unknown(name, str(getattr(search, name)), options))
+    _check_training(search)
     if search.fitted is not None and search.protocol != "minimize":
         raise RecipeError("a fitted model is not trained: it needs protocol='minimize'")
     names = _as_scoring(search.scoring)
@@ -661,6 +676,14 @@ def check_parameters(search: PrivacySearch) -> None:
         raise RecipeError(f"test_size is a share of the rows between 0 and 1, not {search.test_size}")
     if search.error_score != "raise" and not isinstance(search.error_score, int | float | np.number):
         raise RecipeError(f"error_score is 'raise' or a number, not {search.error_score!r}")
+
+
+def _check_training(search: PrivacySearch) -> None:
+    for each in () if search.training is None else as_tuple(search.training):
+        if each not in TRAINING:
+            raise RecipeError(unknown("training", str(each), TRAINING))
+    if DRAWS in as_tuple(search.training) and search.protocol == "minimize":
+        raise RecipeError("draws are to train on, and with protocol='minimize' nothing is trained on them")
 
 
 def _as_scoring(scoring: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ import shoal
 from shoal.algorithms import read_algorithm
 from shoal.errors import InputError, OutputError, RecipeError
 from shoal.learn import PrivacySearch, TreeAnonymizer
-from shoal.learn.configurations import CANDIDATES, SCHEMA, build_grid, select_pareto_front
+from shoal.learn.configurations import CANDIDATES, SCHEMA, TRAINING, build_grid, select_pareto_front
 
 IRIS, KIND = load_iris(return_X_y=True, as_frame=True)
 SEPAL = ["sepal length (cm)", "sepal width (cm)"]
@@ -469,6 +470,7 @@ def test_an_algorithm_is_chosen_for_every_goal_and_releases_by_it():
 
 def test_choose_stands_for_the_candidates():
     grid = build_grid(5, None, ((),), ("choose", "mondrian"), [None], [()], ["a", "b"])
-    assert [each.algorithm for each in grid.configurations] == [*CANDIDATES, "mondrian"]
+    tried = [(each.algorithm, each.training) for each in grid.configurations]
+    assert tried == [*product(CANDIDATES, TRAINING), ("mondrian", "representatives")]
     for each in CANDIDATES:
         assert read_algorithm(each)

@@ -57,6 +57,16 @@ def search(
             help="tree, auto, ...; choose tries several and says which one each goal takes. Repeatable.",
         ),
     ] = None,
+    training: Annotated[
+        list[str] | None,
+        option(
+            "--training",
+            panel=o.SEARCH,
+            metavar="NAME",
+            help="What is trained on: representatives (one value per class), or draws (from how often each "
+            "value occurs in a class). Repeatable; choose tries both.",
+        ),
+    ] = None,
     estimator: learning.Estimator = "random-forest",
     load_model: learning.LoadModel = None,
     trust_model: learning.TrustModel = False,
@@ -198,6 +208,7 @@ def search(
         l=diverse,
         models=[[text] for text in model] if model else ((),),
         algorithm=tuple(algorithm or ("tree",)),
+        training=tuple(training) if training else None,
         quasi=_list_choices(table, "quasi", roles["quasi"], or_quasi) or None,
         sensitive=_list_choices(table, "sensitive", roles["sensitive"], or_sensitive),
         person=next(a.names_of(table, [person])) if person else None,
