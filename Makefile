@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test test-all browser java check lists bench screenshots docs fuzz processors oldest audit wheel clean
+.PHONY: help demo quick test test-all browser java check lists bench peers screenshots docs fuzz processors oldest audit wheel clean
 # Two installations into one environment at once (make -j) would damage it.
 .NOTPARALLEL:
 
@@ -64,6 +64,10 @@ lists: $(DEV) ## write what follows from the code: public names, help, reference
 # Benchmarks never run side by side: each would be the other's noise.
 bench: $(DEV) ## measure everything that the documentation quotes, into out/benchmarks.md; some of it with ONLY=import,report
 	@$(BIN)/python benchmarks/run.py $(ONLY)
+
+# The programs are named by variables, which the page lists; cells that are filled already are kept.
+peers: $(DEV) ## run Shoal beside other programs and write docs/peers.md; more with ARGS='--table cup'
+	@$(BIN)/python -m benchmarks.peers --page docs/peers.md $(ARGS)
 
 # SEED=4711 shows one case; counts are kept, so that a run that was broken off goes on.
 fuzz: $(DEV) ## attack with random cases, N=20000 of them; larger ones with FAMILY=large, people with FAMILY=people; one again with SEED=4711

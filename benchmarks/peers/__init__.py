@@ -1,0 +1,1 @@
+"""Shoal beside other programs, counted on the files that they release: ``python -m benchmarks.peers``."""
