@@ -289,7 +289,7 @@ def test_risks_of_small_tables(tmp_path, fraction):
         frame = draw_table(random, file, 400, 80)
         cases.add(file, "risk", None, fraction)
         frames.append(frame)
-    assert check_risks(cases, frames, fraction) > 40
+    assert check_risks(cases, frames, fraction) > 20
 
 
 def test_risks_of_releases_with_rows_of_stars(tmp_path):
@@ -316,3 +316,29 @@ def test_risks_of_adult(tmp_path, shared_data):
         cases.add(file, "risk", None, 0.01)
         frames.append(frame)
     assert check_risks(cases, frames, 0.01) >= 4
+
+
+LOSSES = ("generalised", "class-size", "entropy", "precision", "discernibility", "ambiguity", "height")
+
+
+def find_least_loss(frame: pl.DataFrame, loss: str, limit: float, trees: Path) -> float:
+    """The least loss with one level for a whole column, as ARX counts it: ambiguity as a sum over rows."""
+    asked = {"k": 3, "algorithm": "lattice", "loss": loss, "suppress": limit, "hierarchies": str(trees)}
+    found = shoal.anonymize(frame, quasi=["a", "b"], others="keep", **asked).report.loss["value"]
+    return found * frame.height if loss == "ambiguity" else found
+
+
+def test_least_losses_of_small_tables(tmp_path):
+    (tmp_path / "a.csv").write_text("".join(f"v{i};x{i // 2};y{i // 4};*\n" for i in range(8)), "utf-8")
+    (tmp_path / "b.csv").write_text("".join(f"w{i};z{i // 3};*\n" for i in range(6)), "utf-8")
+    cases, expected, random = Cases(tmp_path), [], np.random.default_rng(3)
+    for number in range(12):
+        file = tmp_path / f"table-{number}.csv"
+        frame = draw_table(random, file, 120, 9)
+        for loss in LOSSES:
+            for limit in (0.0, 0.1):
+                # To ARX rows that are suppressed have no height.
+                if loss != "height" or limit == 0:
+                    cases.add(file, "optimum", None, 3, loss, limit, tmp_path)
+                    expected.append(find_least_loss(frame, loss, limit, tmp_path))
+    assert [float(answer) for answer in cases.ask(os.environ["ARX_JAR"])] == pytest.approx(expected, rel=1e-8)

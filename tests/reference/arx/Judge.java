@@ -62,8 +62,9 @@ public class Judge {
             String[] cells = line.split("\t", -1);
             Set<String> quasi = new HashSet<String>(Arrays.asList(cells[1].split(",")));
             String[] parameters = Arrays.copyOfRange(cells, 4, cells.length);
-            System.out.println(cells[3].equals("risk")
-                ? risks(cells[0], quasi, Double.parseDouble(parameters[0]))
+            System.out.println(
+                cells[3].equals("risk") ? risks(cells[0], quasi, Double.parseDouble(parameters[0]))
+                : cells[3].equals("optimum") ? optimum(cells[0], cells[1].split(","), parameters)
                 : String.valueOf(holds(cells[0], quasi, cells[2], cells[3], parameters)));
         }
     }
@@ -174,6 +175,37 @@ public class Judge {
             first.add(row);
         }
         return DataSubset.create(data, first);
+    }
+
+    /** The least loss with one level for a whole column; given are k, the loss, the limit and the hierarchies. */
+    private static String optimum(String table, String[] quasi, String[] given) throws Exception {
+        Data data = Data.create(table, StandardCharsets.UTF_8, ',');
+        for (String name : quasi) {
+            data.getDefinition().setAttributeType(name, AttributeType.QUASI_IDENTIFYING_ATTRIBUTE);
+            data.getDefinition().setHierarchy(
+                name, Hierarchy.create(new File(given[3], name + ".csv"), StandardCharsets.UTF_8, ';'));
+        }
+        data.getDefinition().setAttributeType("s", AttributeType.INSENSITIVE_ATTRIBUTE);
+        ARXConfiguration goal = ARXConfiguration.create();
+        goal.addPrivacyModel(new KAnonymity(Integer.parseInt(given[0])));
+        goal.setSuppressionLimit(Double.parseDouble(given[2]));
+        goal.setQualityModel(metric(given[1]));
+        ARXResult result = new ARXAnonymizer().anonymize(data, goal);
+        return result.isResultAvailable() ? result.getGlobalOptimum().getHighestScore().toString() : "none";
+    }
+
+    private static Metric<?> metric(String name) {
+        switch (name) {
+            case "generalised": return Metric.createLossMetric();
+            case "class-size": return Metric.createAECSMetric();
+            case "entropy": return Metric.createEntropyMetric();
+            case "precision": return Metric.createPrecisionMetric();
+            case "height": return Metric.createHeightMetric();
+            case "discernibility": return Metric.createDiscernabilityMetric();
+            case "ambiguity": return Metric.createAmbiguityMetric();
+            case "kl-divergence": return Metric.createKLDivergenceMetric();
+            default: throw new IllegalArgumentException(name);
+        }
     }
 
     private static String risks(String table, Set<String> quasi, double fraction) throws Exception {
