@@ -144,26 +144,22 @@ def count(table: Path, release: Path, kinds: Mapping[str, str], trees: Path, not
     ValueError
         If the release has other columns, more rows, or a cell that cannot be read.
     """
-    given = pl.read_csv(table, infer_schema=False)
-    released = pl.read_csv(release, infer_schema=False)
-    if set(released.columns) != set(kinds) or released.height > given.height:
-        raise ValueError(
-            f"{released.height} rows of {released.columns} are no release of {given.height} rows"
-        )
-    released = released.select(pl.col(given.columns).fill_null("").str.strip_chars())
-    columns = [Column(name, kind, given[name], trees) for name, kind in kinds.items()]
-    left_out = given.height - released.height
-    stars = released.filter(pl.all_horizontal(pl.all() == STAR)).height
+    given, released = _scan(table), _scan(release)
+    rows, written = _count_rows(given), _count_rows(released)
+    if set(released.collect_schema().names()) != set(kinds) or written > rows:
+        raise ValueError(f"{written} rows of {release.name} are no release of {rows} rows of {list(kinds)}")
+    columns = [Column(name, kind, _take(given, name), trees) for name, kind in kinds.items()]
+    stars = _count_rows(released.filter(pl.all_horizontal(pl.all() == STAR)))
     sizes = _count_classes(released)
     if notation.values:
-        shares = [_measure_class(given, released, column) for column in columns]
+        shares = _measure_classes(given.collect(), released.collect(), columns)
     else:
-        shares = [_measure_cells(released[column.name], column, notation) for column in columns]
-    lost = [(share * released.height + left_out) / given.height for share in shares]
-    ordered = notation.in_order and not left_out
+        shares = [_measure_cells(_take(released, column.name), column, notation) for column in columns]
+    lost = [(share * written + rows - written) / rows for share in shares]
+    ordered = notation.in_order and written == rows
     return Count(
-        given.height,
-        released.height - stars,
+        rows,
+        written - stars,
         math.fsum(lost) / len(lost),
         _generalise(lost, columns) if set(kinds.values()) == {"tree"} else None,
         _measure_error(given, released, notation) if ordered and set(kinds.values()) == {"number"} else None,
@@ -173,10 +169,25 @@ def count(table: Path, release: Path, kinds: Mapping[str, str], trees: Path, not
     )
 
 
-def _count_classes(released: pl.DataFrame) -> list[int]:
+def _scan(file: Path) -> pl.LazyFrame:
+    """The cells of a file as they are written; of ten million rows one column is held at a time."""
+    return pl.scan_csv(file, infer_schema=False).select(pl.all().fill_null("").str.strip_chars())
+
+
+def _take(rows: pl.LazyFrame, name: str) -> pl.Series:
+    return rows.select(name).collect()[name]
+
+
+def _count_rows(rows: pl.LazyFrame) -> int:
+    return int(rows.select(pl.len()).collect(engine="streaming").item())
+
+
+def _count_classes(released: pl.LazyFrame) -> list[int]:
     """Rows of every class of equal rows, but the one that is wholly suppressed."""
     apart = released.filter(~pl.all_horizontal(pl.all() == STAR))
-    return apart.group_by(apart.columns).len()["len"].to_list() if apart.height else []
+    return (
+        apart.group_by(pl.all()).len("rows, counted").collect(engine="streaming")["rows, counted"].to_list()
+    )
 
 
 def _measure_cells(released: pl.Series, column: Column, notation: Notation) -> float:
@@ -195,20 +206,22 @@ def _mean(values: Iterable[float], times: list[int]) -> float:
     return math.fsum(value * n for value, n in zip(values, times, strict=True)) / max(sum(times), 1)
 
 
-def _measure_class(given: pl.DataFrame, released: pl.DataFrame, column: Column) -> float:
-    """The mean share of the column that the true values of a class span, over rows."""
-    classes = released.select(pl.struct(pl.all()).rank("dense").alias("class"))["class"]
-    value = given[column.name]
-    together = pl.DataFrame(
-        {"class": classes, "value": value.cast(pl.Float64) if column.kind == "number" else value}
-    )
+def _measure_classes(given: pl.DataFrame, released: pl.DataFrame, columns: list[Column]) -> list[float]:
+    """The mean shares of the columns that the true values of a class span, over rows."""
+    names = [column.name for column in columns]
+    classes = released.select(pl.struct(names).rank("dense").alias("class"))["class"]
+    return [_measure_class(classes, given[column.name], column) for column in columns]
+
+
+def _measure_class(classes: pl.Series, given: pl.Series, column: Column) -> float:
+    value = given.cast(pl.Float64) if column.kind == "number" else given
     if column.kind == "number":
-        width = pl.col("value").max() - pl.col("value").min()
-        whole = column.high - column.low
+        width, whole = pl.col("value").max() - pl.col("value").min(), column.high - column.low
     else:
         width, whole = (pl.col("value").n_unique() - 1).cast(pl.Float64), float(column.size - 1)
+    together = pl.DataFrame({"class": classes, "value": value})
     spans = together.group_by("class").agg(width.alias("width"), pl.len().alias("rows"))
-    return float((spans["width"] * spans["rows"]).sum()) / max(whole, 1e-300) / max(given.height, 1)
+    return float((spans["width"] * spans["rows"]).sum()) / max(whole, 1e-300) / max(given.len(), 1)
 
 
 def _generalise(lost: list[float], columns: list[Column]) -> float:
@@ -217,28 +230,28 @@ def _generalise(lost: list[float], columns: list[Column]) -> float:
     return math.expm1(math.fsum(math.log1p(loss) for loss in lost) / len(columns))
 
 
-def _measure_error(given: pl.DataFrame, released: pl.DataFrame, notation: Notation) -> float:
+def _measure_error(given: pl.LazyFrame, released: pl.LazyFrame, notation: Notation) -> float:
     """Squared distance to the middle of what is released, over that to the mean, for all columns."""
     shares = []
-    for name in given.columns:
-        true = given[name].cast(pl.Float64)
-        texts = released[name].unique()
+    for name in given.collect_schema().names():
+        true, cells = _take(given, name).cast(pl.Float64), _take(released, name)
+        texts = cells.unique()
         whole = (float(true.min()), float(true.max()))  # type: ignore[arg-type]
         read = [whole if text == STAR else _read_range(text, notation) for text in texts]
         middle = {text: (low + high) / 2 for text, (low, high) in zip(texts, read, strict=True)}
-        known = released[name].replace_strict(middle, return_dtype=pl.Float64)
+        known = cells.replace_strict(middle, return_dtype=pl.Float64)
         total = float(((true - true.mean()) ** 2).sum())
         shares.append(float(((true - known) ** 2).sum()) / total if total > 0 else 0.0)
     return math.fsum(shares) / len(shares)
 
 
 def _count_untrue(
-    given: pl.DataFrame, released: pl.DataFrame, columns: list[Column], notation: Notation
+    given: pl.LazyFrame, released: pl.LazyFrame, columns: list[Column], notation: Notation
 ) -> int:
     """Cells that do not cover the true value."""
     wrong = 0
     for column in columns:
-        pairs = pl.DataFrame({"true": given[column.name], "cell": released[column.name]})
+        pairs = pl.DataFrame({"true": _take(given, column.name), "cell": _take(released, column.name)})
         for true, cell, times in pairs.group_by("true", "cell").len().iter_rows():
             wrong += 0 if column.covers(column.read(cell, notation), true) else times
     return wrong

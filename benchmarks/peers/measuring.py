@@ -16,6 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from polars.exceptions import PolarsError
+
 from .counting import count
 from .programs import DRIVERS, PROGRAMS, Program
 from .tables import Table, Task, prepare
@@ -113,7 +115,7 @@ def measure(program: Program, task: Task, k: int, limits: Limits, folder: Path) 
         if used.code != 0 or not release.exists():
             return {"status": "failed", "reason": _last_line(used), **cell}
         found = count(task.csv, release, task.kinds, task.trees, program.notation)
-    except (ValueError, IndexError) as error:
+    except (ValueError, IndexError, PolarsError) as error:
         return {"status": "failed", "reason": f"its release cannot be read: {error}"[:200], **cell}
     return {"status": "done", **cell, **asdict(found), **_count_again(release, task, limits, folder)}
 

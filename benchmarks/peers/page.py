@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 from .measuring import Results
 from .pictures import Line, Panel, draw
 from .programs import LIMIT, PROGRAMS, Program
+from .tables import list_tables
 
 Cell = dict[str, Any]
 RECODINGS = {
@@ -25,18 +26,19 @@ NOTICEABLE = 1.005
 
 def write_page(results: Results, file: Path) -> None:
     """Write the page, and the pictures beside it."""
-    file.write_text(make_page(results), "utf-8")
-    for name, picture in make_pictures(results).items():
+    file.write_text(make_page(results, file.stem), "utf-8")
+    for name, picture in make_pictures(results, file.stem).items():
         (file.parent / name).write_text(picture, "utf-8")
 
 
-def make_page(results: Results) -> str:
-    tables = [name for name in results.about["tables"] if list_done(results, name)]
+def make_page(results: Results, stem: str = "peers") -> str:
+    """The page; its pictures are files whose names begin with ``stem``."""
+    tables = list_filled_tables(results)
     parts = [
         *_open(results),
         *_compare_at_a_glance(results, tables),
         *_say_where_others_are_better(results, tables),
-        *_show_growth(results, tables),
+        *_show_growth(tables, stem),
         *(line for name in tables if not _is_sample(name) for line in _show_table(results, name)),
         *_show_samples(results, tables),
         *_name_programs(results),
@@ -44,6 +46,13 @@ def make_page(results: Results) -> str:
         *HOW,
     ]
     return "\n".join(parts) + "\n"
+
+
+def list_filled_tables(results: Results) -> list[str]:
+    """Tables with figures, in their usual order whatever was run first."""
+    usual = [table.name for table in list_tables(large=True)]
+    filled = [name for name in results.about["tables"] if list_done(results, name)]
+    return sorted(filled, key=lambda name: usual.index(name) if name in usual else len(usual))
 
 
 def list_done(results: Results, table: str) -> list[tuple[str, int, Cell]]:
@@ -111,7 +120,7 @@ def _compare_at_a_glance(results: Results, tables: list[str]) -> Iterator[str]:
                 best = min(others, key=lambda name: (others[name]["ncp"], others[name]["cpu"]))
                 line += f"| {_percent(others[best])} | {_seconds(others[best])} | {PROGRAMS[best].title} |"
             else:
-                line += "| | | no other finished |"
+                line += "| | | no figure of another |"
             yield line
     yield ""
 
@@ -124,14 +133,13 @@ def _say_where_others_are_better(results: Results, tables: list[str]) -> Iterato
         "recodes in the same way, with classes of k rows or more:"
     )
     yield ""
-    losing = list(_find_better(results, tables, "ncp"))
-    yield from losing or ["- none in this run"]
+    yield from _list_better(results, tables, "ncp")
     yield ""
     yield wrap(
         "And those that need less processor time than the fastest setting of Shoal that recodes likewise:"
     )
     yield ""
-    yield from list(_find_better(results, tables, "cpu")) or ["- none in this run"]
+    yield from _list_better(results, tables, "cpu")
     yield ""
     smaller = list(_find_better(results, tables, "peak"))
     least = min(
@@ -145,19 +153,34 @@ def _say_where_others_are_better(results: Results, tables: list[str]) -> Iterato
     yield ""
 
 
-def _find_better(results: Results, tables: list[str], figure: str) -> Iterator[str]:
+def _list_better(results: Results, tables: list[str], figure: str) -> list[str]:
+    """A paragraph for each program that is better somewhere, with its places."""
+    places: dict[str, list[str]] = {}
+    for table, name, k, cell, best in _find_better(results, tables, figure):
+        title = results.about["tables"][table]["title"]
+        said = f"{title}, k = {k} ({_write_figure(cell, figure)}; Shoal {_write_figure(best, figure)})"
+        places.setdefault(PROGRAMS[name].title, []).append(said)
+    lines = [f"- **{title}**: {'; '.join(each)}." for title, each in places.items()]
+    return [_wrap_item(line) for line in lines] or ["- none in this run"]
+
+
+def _wrap_item(line: str) -> str:
+    return textwrap.fill(line, 100, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def _find_better(
+    results: Results, tables: list[str], figure: str
+) -> Iterator[tuple[str, str, int, Cell, Cell]]:
+    """Table, program, k and cell where another program beats every setting of Shoal, and its best."""
     for table in tables:
         done = list_done(results, table)
         for name, k, cell in done:
             way = PROGRAMS[name].recoding
             ours = [c for own, at, c in done if _is_own(own) and at == k and PROGRAMS[own].recoding == way]
-            if _is_own(name) or not ours or cell["smallest"] < k:
-                continue
-            best = min(ours, key=lambda own: own[figure])
-            if cell[figure] * NOTICEABLE < best[figure]:
-                title = results.about["tables"][table]["title"]
-                own, other = _write_figure(best, figure), _write_figure(cell, figure)
-                yield f"- {title}, k = {k}: {PROGRAMS[name].title} {other}, Shoal {own}"
+            if not _is_own(name) and ours and cell["smallest"] >= k:
+                best = min(ours, key=lambda own: own[figure])
+                if cell[figure] * NOTICEABLE < best[figure]:
+                    yield table, name, k, cell, best
 
 
 def _is_figure_of_own(key: str, cell: Cell) -> bool:
@@ -165,24 +188,22 @@ def _is_figure_of_own(key: str, cell: Cell) -> bool:
 
 
 def _write_figure(cell: Cell, figure: str) -> str:
-    if figure == "ncp":
-        return f"loses {_percent(cell)}"
-    return f"takes {_seconds(cell)}" if figure == "cpu" else f"holds {cell['peak'] / 1e6:.0f} MB"
+    return _percent(cell) if figure == "ncp" else _seconds(cell)
 
 
-def _show_growth(results: Results, tables: list[str]) -> Iterator[str]:
+def _show_growth(tables: list[str], stem: str) -> Iterator[str]:
     yield "## Loss against time"
     yield ""
     yield wrap("A line is a program, a point is a k: further down loses less, further left is faster.")
     yield ""
-    yield "![Loss against processor time of every program, a panel for each table](peers.svg)"
+    yield f"![Loss against processor time of every program, a panel for each table]({stem}.svg)"
     yield ""
     if any(_is_sample(name) for name in tables):
         yield "## More rows"
         yield ""
         yield wrap("The hospital sample, k = 5: processor time and memory against rows.")
         yield ""
-        yield "![Processor time and memory of every program against the number of rows](peers-rows.svg)"
+        yield f"![Processor time and memory of every program against the number of rows]({stem}-rows.svg)"
         yield ""
 
 
@@ -221,7 +242,7 @@ def _write_cells(results: Results, table: str) -> Iterator[str]:
             left_out = f"{100 * (1 - cell['released'] / cell['rows']):.1f} %" if _leaves_out(cell) else "0"
             yield (
                 f"| {k} | {PROGRAMS[name].title} | {loss} |{generalised}{error_said} {_seconds(cell)} "
-                f"| {cell['peak'] / 1e6:,.0f} MB | {smallest} | {left_out} | {cell.get('pycanon', '')} |"
+                f"| {_megabytes(cell)} | {smallest} | {left_out} | {cell.get('pycanon', '')} |"
             )
         yield ""
         untrue = [(name, k, cell["untrue"]) for name, k, cell in cells if cell["untrue"]]
@@ -280,15 +301,34 @@ def _list_what_is_missing(results: Results) -> Iterator[str]:
             )
             lines.setdefault(f"{PROGRAMS[name].title}: {what}{spent}{reason}", []).append(f"{table}, k = {k}")
     for said, places in lines.items():
-        yield textwrap.fill(
-            f"- {said} ({'; '.join(places)})", 100, subsequent_indent="  ", break_long_words=False
-        )
+        yield _wrap_item(f"- {said} ({'; '.join(places)})")
+    yield from _list_what_was_not_tried(results)
     yield ""
     yield wrap(
         "Programs that need hierarchies are not run on tables without, and programs that know none are not "
         "run on tables with them; ai-privacy-toolkit needs a column to predict."
     )
     yield ""
+
+
+def _list_what_was_not_tried(results: Results) -> Iterator[str]:
+    """Cells that no run has come to yet, though the program could be run."""
+    for name, program in PROGRAMS.items():
+        tables = [
+            table
+            for table, about in results.about["tables"].items()
+            if name in results.about["versions"] and _suits(program, about["kinds"].values())
+            if not all(f"{table} {name} {k}" in results.cells for k in about["ks"])
+        ]
+        if tables:
+            yield _wrap_item(f"- {program.title}: not run on {', '.join(tables)}")
+
+
+def _suits(program: Program, kinds: Collection[str]) -> bool:
+    """Whether a program is for such columns."""
+    if program.recoding == "means":
+        return set(kinds) == {"number"}
+    return {"trees": set(kinds) == {"tree"}, "flat": "tree" not in kinds, "any": True}[program.kind]
 
 
 def _is_plainly_another_kind(program: Program, cell: Cell) -> bool:
@@ -298,13 +338,13 @@ def _is_plainly_another_kind(program: Program, cell: Cell) -> bool:
     return cell["status"] == "skipped" and not (absent and not _is_own(program.name)) and "cells" not in said
 
 
-def make_pictures(results: Results) -> dict[str, str]:
-    tables = [name for name in results.about["tables"] if list_done(results, name)]
+def make_pictures(results: Results, stem: str = "peers") -> dict[str, str]:
+    tables = list_filled_tables(results)
     panels = [_picture_table(results, name) for name in tables if not _is_sample(name) and name != "small"]
-    pictures = {"peers.svg": draw([panel for panel in panels if panel.lines])}
+    pictures = {f"{stem}.svg": draw([panel for panel in panels if panel.lines])}
     samples = [name for name in tables if _is_sample(name)]
     if samples:
-        pictures["peers-rows.svg"] = draw(_picture_growth(results, samples))
+        pictures[f"{stem}-rows.svg"] = draw(_picture_growth(results, samples))
     return pictures
 
 
@@ -357,6 +397,11 @@ def _percent(cell: Cell) -> str:
     return f"{100 * cell['ncp']:.2f} %"
 
 
+def _megabytes(cell: Cell) -> str:
+    """Nothing where a program had ended before it could be looked at."""
+    return f"{cell['peak'] / 1e6:,.0f} MB" if cell["peak"] else ""
+
+
 def _seconds(cell: Cell) -> str:
     return f"{cell['cpu']:.2f} s" if cell["cpu"] < 10 else f"{cell['cpu']:.1f} s"
 
@@ -396,7 +441,7 @@ HOW = (
     "",
     "| variable | names |",
     "| --- | --- |",
-    "| `ARX_JAR` | ARX's library, a jar; `ARX_VERSION` for the page; needs `java` and `javac` |",
+    "| `ARX_JAR` | ARX's library, a jar; needs `java` and `javac` |",
     "| `ANJANA_PYTHON` | an interpreter whose environment has `anjana` |",
     "| `ANONYPY_PYTHON` | one that has `anonypy` and `pandas` |",
     "| `APT_PYTHON` | one that has `ai-privacy-toolkit` (see `benchmarks/toolkit.py`) |",
@@ -406,6 +451,7 @@ HOW = (
     "| `MG_GA` | the program MG-GA |",
     "| `SDCMICRO_RSCRIPT` | `Rscript` of an R that has `sdcMicro` |",
     "",
+    "`ARX_JAR_VERSION`, `MONDRIAN_C_VERSION` and `MG_GA_VERSION` say for the page what these are.",
     "What is not named is left out, with a word. Figures are kept after every cell in",
     "`benchmarks/peers/results.json`, so a run that was broken off goes on. This page is what one command",
     "writes (`make peers`):",

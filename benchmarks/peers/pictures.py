@@ -19,6 +19,10 @@ COLOURS = (
     "#bcbd22",
     "#000000",
     "#3f51b5",
+    "#9e9d24",
+    "#ad1457",
+    "#00695c",
+    "#5d4037",
 )
 WIDTH, HEIGHT, ACROSS = 460, 330, 2
 LEFT, RIGHT, TOP, BOTTOM = 62, 18, 30, 46
@@ -106,7 +110,8 @@ def _bounds(values: Iterable[float]) -> tuple[float, float]:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    steps = (1, 2, 5) if high - low < 2.5 else (1,)
+    span = high - low
+    steps = (1, 1.5, 2, 3, 4, 5, 6, 8) if span < 0.8 else (1, 2, 5) if span < 2.5 else (1,)
     wide = range(math.floor(low), math.ceil(high) + 1)
     return [
         step * 10.0**power
@@ -117,7 +122,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _write(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
+    return f"{value:,.0f}" if value >= 10 else f"{value:g}"
 
 
 def _escape(text: str) -> str:

@@ -131,10 +131,6 @@ def _arx(*how: str) -> Callable[[Task, int, Path], Call]:
     return call
 
 
-def _arx_version() -> str:
-    return os.environ.get("ARX_VERSION", "version unknown; say it by ARX_VERSION")
-
-
 def _anjana(task: Task, k: int, out: Path) -> Call:
     line = _python("ANJANA_PYTHON", "run_anjana.py")
     return Call([*line, str(task.csv), str(task.trees), str(out), str(k), f"{100 * LIMIT:g}"])
@@ -228,8 +224,9 @@ def _sdcmicro_version() -> str:
     return _print_of([os.environ["SDCMICRO_RSCRIPT"], str(DRIVERS / "run_sdcmicro.R"), "--version"])
 
 
-def _unknown() -> str:
-    return "built from source"
+def _read_version(variable: str) -> Callable[[], str]:
+    """Programs that do not tell their version: a second variable does."""
+    return lambda: os.environ.get(f"{variable}_VERSION", "not stated")
 
 
 LABELS = Notation()
@@ -298,7 +295,14 @@ PROGRAMS: dict[str, Program] = {
             _shoal_version,
         ),
         Program(
-            "arx-local", "ARX, local", "trees", "local", "ARX_JAR", _arx("local", "100"), LABELS, _arx_version
+            "arx-local",
+            "ARX, local",
+            "trees",
+            "local",
+            "ARX_JAR",
+            _arx("local", "100"),
+            LABELS,
+            _read_version("ARX_JAR"),
         ),
         Program(
             "arx-finest",
@@ -308,9 +312,18 @@ PROGRAMS: dict[str, Program] = {
             "ARX_JAR",
             _arx("local", "0"),
             LABELS,
-            _arx_version,
+            _read_version("ARX_JAR"),
         ),
-        Program("arx-levels", "ARX", "trees", "levels", "ARX_JAR", _arx(str(LIMIT)), LABELS, _arx_version),
+        Program(
+            "arx-levels",
+            "ARX",
+            "trees",
+            "levels",
+            "ARX_JAR",
+            _arx(str(LIMIT)),
+            LABELS,
+            _read_version("ARX_JAR"),
+        ),
         Program(
             "anjana",
             "anjana",
@@ -331,7 +344,16 @@ PROGRAMS: dict[str, Program] = {
             APART,
             _ask_version("OPENMED_PYTHON", "run_openmed.py"),
         ),
-        Program("mondrian-c", "Mondrian in C", "flat", "local", "MONDRIAN_C", _mondrian(), TILDES, _unknown),
+        Program(
+            "mondrian-c",
+            "Mondrian in C",
+            "flat",
+            "local",
+            "MONDRIAN_C",
+            _mondrian(),
+            TILDES,
+            _read_version("MONDRIAN_C"),
+        ),
         Program(
             "mondrian-c-relaxed",
             "Mondrian in C, relaxed",
@@ -340,7 +362,7 @@ PROGRAMS: dict[str, Program] = {
             "MONDRIAN_C",
             _mondrian("--relaxed"),
             TILDES,
-            _unknown,
+            _read_version("MONDRIAN_C"),
         ),
         Program(
             "anonypy",
@@ -362,8 +384,12 @@ PROGRAMS: dict[str, Program] = {
             POINTS,
             _ask_version("APT_PYTHON", "run_toolkit.py"),
         ),
-        Program("mg", "MG-GA, brute force", "any", "local", "MG_GA", _mg_ga("mg"), LABELS, _unknown),
-        Program("ga", "MG-GA, genetic", "any", "local", "MG_GA", _mg_ga("ga"), LABELS, _unknown),
+        Program(
+            "mg", "MG-GA, brute force", "any", "local", "MG_GA", _mg_ga("mg"), LABELS, _read_version("MG_GA")
+        ),
+        Program(
+            "ga", "MG-GA, genetic", "any", "local", "MG_GA", _mg_ga("ga"), LABELS, _read_version("MG_GA")
+        ),
         Program(
             "sdcmicro",
             "sdcMicro, `kAnon`",

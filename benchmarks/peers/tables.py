@@ -66,7 +66,7 @@ class Task:
 ADULT_COLUMNS = "age,work_class,education_num,marital_status,occupation,race,sex,native_country"
 TREE_COLUMNS = "sex,age,race,marital-status,education,native-country,workclass,occupation,salary-class"
 PEOPLE = ("age", "sex", "postcode", "education", "occupation", "marital_status")
-SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
+SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 LARGE = (30_000_000,)
 
 
@@ -126,6 +126,8 @@ def prepare(table: Table, folder: Path) -> Task | str:
     if isinstance(source, str):
         return source
     rows = _scan_complete_rows(source, table)
+    if isinstance(rows, str):
+        return rows
     (folder / "trees").mkdir(parents=True, exist_ok=True)
     trees = _write_trees(table, folder / "trees")
     rows.select(table.quasi).sink_csv(folder / "table.csv")
@@ -155,8 +157,11 @@ def _find_source(table: Table, folder: Path) -> Path | str:
     return source if source.exists() else f"the table {table.source} is not beside the checkout"
 
 
-def _scan_complete_rows(source: Path, table: Table) -> pl.LazyFrame:
-    """The rows in which no cell of the named columns is empty or has a question mark, as strings."""
+def _scan_complete_rows(source: Path, table: Table) -> pl.LazyFrame | str:
+    """The rows in which no cell of the named columns is empty or has a question mark, as strings.
+
+    Or what is wrong with the names.
+    """
     names = list(dict.fromkeys((*table.quasi, *([table.target] if table.target else []))))
     if source.suffix == ".parquet":
         rows = pl.scan_parquet(source)
@@ -164,6 +169,12 @@ def _scan_complete_rows(source: Path, table: Table) -> pl.LazyFrame:
         with source.open(encoding="utf-8") as file:
             head = file.readline()
         rows = pl.scan_csv(source, separator=max(",;\t|", key=head.count), infer_schema=False)
+    there = rows.collect_schema().names()
+    if absent := [name for name in names if name not in there]:
+        return f"{source.name} has no column '{absent[0]}'; it has {', '.join(there)}"
+    if table.source == "hospital" and not table.trees:
+        # Some programs take postcodes for numbers, and cannot be told otherwise: here all do.
+        rows = rows.with_columns(pl.col("postcode").str.strip_chars_start("0"))
     rows = rows.select(pl.col(names).cast(pl.String).str.strip_chars()).drop_nulls()
     rows = rows.filter(~pl.any_horizontal((pl.all() == "") | pl.all().str.contains("?", literal=True)))
     return rows.head(table.rows) if table.rows else rows
