@@ -55,10 +55,11 @@ check: $(DEV) ## style, types, import direction, documentation: all that CI asks
 	$(BIN)/mkdocs build --quiet --strict
 
 # After an algorithm, a model or a loss was added, or a public name or an option changed.
-lists: $(DEV) ## write what follows from the code: public names, help, reference pages, README, navigation
+lists: $(DEV) ## write what follows from the code: public names, help, reference pages, catalogues, README, navigation
 	@$(BIN)/python docs/make_lists.py
 	@$(BIN)/python docs/make_cli.py
 	@$(BIN)/python docs/make_api.py
+	@$(BIN)/python docs/make_languages.py
 	@$(BIN)/python tests/packaging/public.py
 
 # Benchmarks never run side by side: each would be the other's noise.

@@ -12,7 +12,7 @@ __all__ = ["PEOPLE"]  # the table of this studio, too
 
 OPTIONS = ("--language", "de")
 # Words that are in nearly every English sentence, and in no German one.
-ENGLISH = re.compile(r"\b(?:the|and|of|is|are|with|which|that|rows|this)\b")
+ENGLISH = re.compile(r"(?<!-)\b(?:the|and|of|is|are|with|which|that|rows|this)\b")
 
 
 def make_german_run(hand) -> None:
