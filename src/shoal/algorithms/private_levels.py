@@ -22,6 +22,7 @@ from shoal.table.formats import import_optional
 
 MOST_SCHEMES = 200_000
 """More schemes than this are not scored one by one."""
+_MOST_SIZES = 10_000_000
 FULL_DETAIL = 1000
 """Detail of a row that is released as it is, and what one row that is surely released counts."""
 
@@ -60,7 +61,13 @@ class ExpectedRows:
         """For a rate and a k."""
         special = import_optional("scipy.special", "shoal[scipy]")
 
-        size = np.arange(int(2 * k / rate) + 100, dtype=np.float64)
+        # Neither k nor the rate depends on the table, so an error may name them.
+        if (last := 2 * k / rate) > _MOST_SIZES:
+            raise RecipeError(
+                f"a private search for levels takes k of {int(_MOST_SIZES * rate / 2):,} at most with this "
+                f"epsilon, not {k:,}"
+            )
+        size = np.arange(int(last) + 100, dtype=np.float64)
         share = np.zeros(size.size)
         share[k:] = special.betainc(k - 1, size[k:] - k + 1, rate) if k > 1 else 1.0
         # Rounding may not make a class lose by a further row: the proof needs that it does not.

@@ -55,6 +55,32 @@ def test_what_needs_counted_rows_only(frame, people):
 
 
 @pytest.mark.exhaustive
+def test_survey_weights_are_added_up_as_in_memory(spark, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame(
+        {
+            "row": range(800),
+            "age": rng.integers(18, 90, 800),
+            "sex": rng.choice(["f", "m"], 800),
+            "weight": np.round(rng.gamma(2, 50, 800) + 1, 1),
+        }
+    )
+    table.write_parquet(tmp_path / "survey.parquet")
+    settings = {
+        "quasi": ["age", "sex"],
+        "sensitive": ["weight"],
+        "plain": ["row"],
+        "models": ["k-map-weights(k=1000,column=weight)"],
+        "algorithm": "mondrian",
+    }
+    release = shoal.spark.anonymize(spark.read.parquet(str(tmp_path / "survey.parquet")), **settings)
+    expected = shoal.anonymize(table, **settings)
+    assert release.report.models == expected.report.models
+    assert pl.DataFrame(release.frame.toArrow()).sort("row").equals(expected.frame.sort("row"))
+    release.unpersist()
+
+
+@pytest.mark.exhaustive
 def test_every_class_based_model_is_judged_as_in_memory(frame, people):
     models = ["entropy-l(l=2)", "recursive-cl(c=8,l=2)", "alpha-k(alpha=0.8,k=5)", "p-sensitive(p=2)"]
     models += ["enhanced-beta(beta=6)", "max-risk(risk=0.2)", "average-risk(risk=0.2)", "t(t=0.7)"]

@@ -309,6 +309,11 @@ def test_too_many_schemes_are_refused_before_a_row_is_read(monkeypatch):
     assert anonymize(ROWS, levels="job=1..2").report.rows is None
 
 
+def test_a_k_that_no_table_of_sizes_holds_is_refused():
+    with pytest.raises(RecipeError, match="takes k of"):
+        ExpectedRows.from_parameters(0.5, 10**9)
+
+
 def test_weights_say_which_columns_matter(draw):
     scores, _, _ = draw([ROWS[0]] * 50, weights={"job": 3, "town": 0})
     by_scheme = dict(zip(SCHEMES, scores, strict=True))
