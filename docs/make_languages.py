@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from babel.messages import mofile, pofile
 from babel.messages.catalog import Catalog
@@ -25,6 +25,7 @@ from shoal.recipes.settings import list_form_settings
 from shoal.report.prose import split_limits
 from shoal.studio.goal_settings import describe_component, list_form_fields
 from shoal.support.language import ENGLISH, LANGUAGES, MESSAGE, WORD
+from shoal.table import ColumnType
 from shoal.table.personal import KINDS
 
 SOURCE = Path(__file__).parents[1] / "src" / "shoal"
@@ -100,6 +101,7 @@ def list_sentences() -> Iterator[Sentence]:
         for folders, collect in ((REPORTED, _list_errors), (STORED, _list_stored)):
             if place.startswith(folders):
                 yield from (Sentence(text, context=MESSAGE) for text in collect(tree))
+    yield from map(Sentence, get_args(ColumnType))
     for text in _list_documented():
         yield Sentence(text, context=MESSAGE)
     for text in (*SHORT, *(kind.name for kind in KINDS), *(pattern.what for pattern in PATTERNS)):

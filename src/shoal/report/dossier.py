@@ -22,9 +22,17 @@ from shoal.recipes.project import Project
 from shoal.report.audit import read_record
 from shoal.report.context import QUESTIONS, ThresholdProposal, check_answers, propose_threshold
 from shoal.report.prose import capitalize_sentence, explain_limits, explain_model, format_share, join_names
-from shoal.report.whole_release import figure_text, looked_for, sum_up
+from shoal.report.whole_release import SEVERITIES, figure_text, looked_for, sum_up
 from shoal.support.files import as_utf8, read_small, whole_file
-from shoal.support.language import ENGLISH, LANGUAGES, format_number, mark, speaking, translate_message
+from shoal.support.language import (
+    ENGLISH,
+    LANGUAGES,
+    format_number,
+    mark,
+    speaking,
+    translate_count,
+    translate_message,
+)
 from shoal.support.language import translate as _
 from shoal.verification.findings import Finding
 
@@ -384,7 +392,7 @@ def _judge_result(dossier: Dossier) -> Iterator[Block]:
     yield Paragraph(
         f"{capitalize_sentence(told.text.lstrip('✓✗ '))}.", "warn" if told.kind in ("warn", "bad") else ""
     )
-    rows = f"{figures['released_rows']:,} rows"
+    rows = translate_count("{number:,} row", "{number:,} rows", figures["released_rows"])
     if figures["rows"] is not None:
         rows += _(" of {rows:,}", rows=figures["rows"])
     yield Paragraph(
@@ -410,7 +418,7 @@ def _judge_result(dossier: Dossier) -> Iterator[Block]:
         for model in figures["models"]
     )
     yield DossierTable(
-        (_("model"), _("asked"), _("found"), _("result"), _("which means")), models, (3, 4, 2, 2, 9)
+        (_("model"), _("asked"), _("found"), _("result"), _("which means")), models, (6, 8, 5, 5, 18)
     )
 
 
@@ -496,7 +504,7 @@ def _tell_findings(dossier: Dossier) -> Iterator[Block]:
     if not dossier.findings:
         yield Paragraph(looked_for(dossier.tells_sample_only))
     for finding in dossier.findings:
-        yield Heading(f"{finding.id}: {finding.severity}, {figure_text(finding)}", 2)
+        yield Heading(f"{finding.id}: {_(SEVERITIES[finding.severity])}, {figure_text(finding)}", 2)
         yield Paragraph(f"{capitalize_sentence(translate_message(finding.message))}.")
         if finding.accepted is not None:
             yield Paragraph(
@@ -574,7 +582,7 @@ def _describe_attack(plain: Mapping[str, Any]) -> str:
 def _tell_losses(dossier: Dossier) -> Iterator[Block]:
     columns = dossier.figures["columns"]
     rows = tuple(
-        (name, str(each["type"]), format_number(each["values"], ","), format_share(each["ncp"]))
+        (name, _(str(each["type"])), format_number(each["values"], ","), format_share(each["ncp"]))
         for name, each in columns.items()
     )
     yield DossierTable((_("column"), _("type"), _("values before"), _("detail lost")), rows, (3, 2, 2, 2))

@@ -16,7 +16,15 @@ from shoal.recipes.recipe import Recipe
 from shoal.report.audit import BLOCK, MEGABYTES, embed_json
 from shoal.report.prose import capitalize_sentence
 from shoal.support.files import read_small, whole_file
-from shoal.support.language import ENGLISH, format_number, mark, speaking, translate_count, translate_message
+from shoal.support.language import (
+    ENGLISH,
+    format_number,
+    mark,
+    speaking,
+    translate_count,
+    translate_message,
+    translate_number,
+)
 from shoal.support.language import translate as _
 from shoal.verification.findings import Finding, accept_findings
 from shoal.verification.findings.base import format_percent
@@ -28,7 +36,7 @@ LANGUAGE = re.compile('<html lang="([a-z]+)">')
 IN_MEMORY = mark("a table in memory")
 """What a table without a file is called."""
 _BADGES = {"high": "bad", "medium": "warn", "low": "soft"}
-_SEVERITIES = {"high": mark("high"), "medium": mark("medium"), "low": mark("low")}
+SEVERITIES = {"high": mark("high"), "medium": mark("medium"), "low": mark("low")}
 _READ = mark("Read what the release as a whole gives away before you give it to anybody.")
 _ABOUT = mark(
     "A privacy goal is about the columns that were named as quasi-identifiers. Anyone who has the release "
@@ -82,7 +90,7 @@ def figure_text(finding: Finding) -> str:
     return (
         format_number(finding.figure, ",.0f")
         if finding.id.startswith("spelling:")
-        else format_percent(finding.figure)
+        else translate_number(format_percent(finding.figure))
     )
 
 
@@ -123,7 +131,7 @@ def draw_findings(findings: Sequence[Finding], released_only: bool = False, leve
 
 
 def _draw_finding(finding: Finding) -> str:
-    badge = f'<span class="badge {_BADGES[finding.severity]}">{_(_SEVERITIES[finding.severity])}</span>'
+    badge = f'<span class="badge {_BADGES[finding.severity]}">{_(SEVERITIES[finding.severity])}</span>'
     if finding.accepted is not None:
         badge += f' <span class="badge decided">{_("accepted")}</span>'
         then = f"<p><b>{_('Accepted:')}</b> {escape(finding.accepted)}</p>"

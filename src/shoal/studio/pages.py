@@ -265,7 +265,7 @@ def _draw_language_choice(page: Page) -> None:
 
     made = ui.select(LANGUAGES, value=current_language(), on_change=switch_language)
     made.props("borderless dense options-dense").classes("language")
-    made.props["aria-label"] = _("Language")
+    theme.label_control(made, _("Language"))
 
 
 _DARK = {None: "'auto'", False: "false", True: "true"}

@@ -100,6 +100,11 @@ def format_number(value: float, spec: str) -> str:
     return format(value, spec).translate(_SIGNS.get(current_language(), {}))
 
 
+def translate_number(text: str, /) -> str:
+    """A number that is written in English, in the signs of the language."""
+    return text.translate(_SIGNS.get(current_language(), {}))
+
+
 def translate_message(text: str, /) -> str:
     """A message that is stored in English, in the language that is spoken now; as it is if it is unknown."""
     if current_language() == ENGLISH or not text:
