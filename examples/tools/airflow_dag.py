@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from airflow.exceptions import AirflowFailException
 from airflow.sdk import dag, task
+from airflow.sdk.exceptions import AirflowFailException
 
 import shoal
 from shoal.errors import ShoalError, may_pass

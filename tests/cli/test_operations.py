@@ -70,6 +70,12 @@ def test_events_go_to_the_logger_and_have_the_codes_of_warnings(caplog):
     ("line", "code", "kind"),
     [
         (("verify", "nowhere.csv", "-q", "age", "-k", "2"), 4, "files"),
+        (("verify", "no*where.csv", "-q", "age", "-k", "2"), 4, "files"),
+        (("verify", "sqlite:///nowhere.db#t", "-q", "age", "-k", "2"), 4, "files"),
+        (("verify", "memory://no*where.csv", "-q", "age", "-k", "2"), 4, "files"),
+        ((*RUN[:-1], "nowhere/out.csv"), 4, "files"),
+        ((*RUN[:-1], "."), 4, "files"),
+        ((*RUN[:-1], "out.xls"), 2, "usage"),
         (("verify", "in.csv", "-q", "agee", "-k", "2"), 2, "usage"),
         (("verify", "in.csv", "-q", "age", "-k", "0"), 2, "usage"),
     ],

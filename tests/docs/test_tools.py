@@ -133,7 +133,7 @@ def test_airflow(tmp_path, monkeypatch):
 
     def run_dag():
         line = [sys.executable, "-c", RUN_AIRFLOW]
-        told = subprocess.run(line, capture_output=True, text=True, check=False, timeout=300)
+        told = subprocess.run(line, capture_output=True, text=True, check=False, timeout=1800)
         (found,) = [each for each in told.stdout.splitlines() if each.startswith("DONE ")]
         return json.loads(found.removeprefix("DONE "))
 

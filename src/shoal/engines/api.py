@@ -578,6 +578,8 @@ def _check_names(role: str, names: Any) -> tuple[str, ...]:
         raise RecipeError(f"{role} is a list of column names; write [{names!r}] for one column")
     if not isinstance(names, Iterable):
         raise RecipeError(f"{role} is a list of column names, not {names!r}")
+    if isinstance(names, set | frozenset):
+        raise RecipeError(f"{role} is a list of column names: a set has another order in every process")
     return tuple(names)
 
 

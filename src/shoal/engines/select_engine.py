@@ -19,6 +19,7 @@ from shoal.engines.sets import SetsEngine
 from shoal.engines.tables import TablesEngine
 from shoal.errors import InputError, OutputError, RecipeError
 from shoal.recipes.recipe import Recipe
+from shoal.support.files import as_path
 from shoal.table import check_streamable
 from shoal.table.formats import by_suffix, detect_format
 
@@ -55,7 +56,7 @@ def fit_to_memory(recipe: Recipe, source: object) -> tuple[Recipe, str | None]:
     Where the rows cannot stay on disk the words say why not, and the recipe is as it was.
     """
     path = source if isinstance(source, str | os.PathLike) else recipe.input if source is None else None
-    if path is None or recipe.memory is not None or recipe.engine != "local" or not Path(path).is_file():
+    if path is None or recipe.memory is not None or recipe.engine != "local" or not as_path(path).is_file():
         return recipe, None
     if recipe.sets or recipe.events:  # which are for tables in memory
         return recipe, None

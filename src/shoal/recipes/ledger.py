@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import InputError, OutputError, RecipeError, quote
-from shoal.support.files import read_json_format, whole_file
+from shoal.support.files import as_path, read_json_format, whole_file
 from shoal.table import Origin, Table, to_strings
 from shoal.table.frames import use_safe_name
 
@@ -137,7 +137,7 @@ class Ledger:
     @classmethod
     def load(cls, path: str | Path) -> Ledger:
         """Read what `save` wrote."""
-        path = Path(path)
+        path = as_path(path)
         try:
             content = read_json_format(path, _MEGABYTES, _FORMAT, "ledger", "shoal apply --ledger")
         except OSError as error:

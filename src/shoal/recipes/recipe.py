@@ -51,7 +51,7 @@ from shoal.recipes.settings import (
     list_settings,
 )
 from shoal.support.addresses import check_address, is_address
-from shoal.support.files import as_utf8, read_small, whole_file
+from shoal.support.files import as_path, as_utf8, read_small, whole_file
 from shoal.support.frozen import freeze_mapping
 from shoal.support.language import check_language
 from shoal.support.notebooks import draw_grid, draw_note, draw_text, fold
@@ -414,7 +414,7 @@ class Recipe(RecipeSettings):
     @classmethod
     def from_toml(cls, source: str | Path) -> Recipe:
         """Read a recipe from a file, or that of a project; paths in it are relative to its folder."""
-        path = Path(source)
+        path = as_path(source)
         if path.suffix == SUFFIX:
             return cls.from_text(Project.load(path).require_recipe(path), path)
         return cls._from_content(path, _read_toml(path))
@@ -430,7 +430,7 @@ class Recipe(RecipeSettings):
         Only its owner can read the file, because hierarchies in it can contain values of the table. ``made``
         is kept in a section of its own, for people: what a run was made with and of. Nobody reads it back.
         """
-        path = Path(path)
+        path = as_path(path)
         told = "\n" + tomli_w.dumps({_MADE: dict(made)}) if made else ""
         with whole_file(path, private=True) as stream:
             stream.write((self.to_toml(path.parent) + told).encode())

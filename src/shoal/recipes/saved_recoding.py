@@ -21,7 +21,7 @@ from shoal.recipes.ledger import Ledger
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.settings import Others, RowOrder
 from shoal.support.addresses import is_address
-from shoal.support.files import read_json_format, whole_file
+from shoal.support.files import as_path, read_json_format, whole_file
 from shoal.support.typed_frames import FrameT, PathLike
 from shoal.table import Column, read_released
 from shoal.table.sources import list_files
@@ -112,7 +112,7 @@ class SavedRecoding:
     @classmethod
     def load(cls, path: str | Path) -> SavedRecoding:
         """Read what `save` wrote."""
-        path = Path(path)
+        path = as_path(path)
         try:
             command = "shoal anonymize --recoding-out"
             content = read_json_format(path, _MEGABYTES, _FORMAT, "saved recoding", command)
@@ -141,7 +141,7 @@ class SavedRecoding:
 
     def open_ledger(self, ledger: Ledger | str | Path, earlier: object = None) -> Ledger:
         """A ledger, or that of a file; one that does not exist yet begins with the ``earlier`` releases."""
-        if not isinstance(ledger, Ledger) and not Path(ledger).exists():
+        if not isinstance(ledger, Ledger) and not as_path(ledger).exists():
             found = Ledger.begin((*self.recipe.quasi, *self.recipe.sensitive))
             for name, release in _list_releases(earlier):
                 found = found.add(name, read_released(release, self.recipe.reading.for_releases()).frame)

@@ -78,25 +78,51 @@ def read_json_format(path: Path, megabytes: int, form: str, name: str, command: 
     return content
 
 
+def as_path(path: object) -> Path:
+    """A path that somebody named; raises an InputError for what is none."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"a file is named by its path, as 'release.csv', not {path!r}")
+    try:
+        os.lstat(path)
+    except ValueError as error:  # a NUL character, or half of one
+        raise InputError(f"{str(path)!r} is no path: {error}") from error
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise InputError(f"{str(path)[:40]}... is too long for a path") from error
+    return Path(path)
+
+
 def check_target(path: str | Path) -> None:
     """Raise an OutputError if a file could not be written at ``path``, whatever its content."""
     if is_address(path):
         raise OutputError(f"{path}: only a release is written to an address; name a file for this")
-    path = Path(path)
+    if found := _find_obstacle(as_path(path)):
+        number, text = found
+        # By the cause a scheduler is told that this is about files.
+        raise OutputError(text) from OSError(number, os.strerror(number))
+
+
+def _find_obstacle(path: Path) -> tuple[int, str] | None:
+    """Why no file could be written at a path, as an error number and a text; None if one could."""
     # realpath stops at a loop, and is then still a link.
     if path.is_symlink() and not path.exists() and Path(os.path.realpath(path)).is_symlink():
-        raise OutputError(f"{path} is a link that leads to itself")
+        return errno.ELOOP, f"{path} is a link that leads to itself"
     folder = path.resolve().parent
     if not folder.is_dir():
-        raise OutputError(f"{path} cannot be written: there is no folder {path.parent}")
+        return errno.ENOENT, f"{path} cannot be written: there is no folder {path.parent}"
     if path.is_dir():
-        raise OutputError(f"{path} is a folder; give the path of a file")
+        return errno.EISDIR, f"{path} is a folder; give the path of a file"
     if path.exists() and not path.is_file():
-        raise OutputError(f"{path} is not a regular file")
+        return errno.EINVAL, f"{path} is not a regular file"
+    return _find_absent_right(path, folder)
+
+
+def _find_absent_right(path: Path, folder: Path) -> tuple[int, str] | None:
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise OutputError(f"{path} cannot be written: the folder {path.parent} is read-only")
+        return errno.EACCES, f"{path} cannot be written: the folder {path.parent} is read-only"
     if path.exists() and not os.access(path, os.W_OK):
-        raise OutputError(f"{path} cannot be written: permission denied")
+        return errno.EACCES, f"{path} cannot be written: permission denied"
+    return None
 
 
 @contextmanager

@@ -7,6 +7,7 @@ transaction is rolled back: a database that cannot hold a value as it is gets no
 from __future__ import annotations
 
 import errno
+import os
 import re
 import sqlite3
 from abc import ABC, abstractmethod
@@ -269,6 +270,13 @@ def _convert_columns(batch: pl.DataFrame, convert: Callable[[pl.Series], pl.Seri
     return pl.DataFrame([old if new is None else new for old, new in zip(batch, found, strict=True)])
 
 
+def _refuse_missing(path: Path) -> InputError:
+    """That there is no file of a database, with the cause by which that is about files."""
+    error = InputError(f"{path}: no such file")
+    error.__cause__ = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    return error
+
+
 class SqliteDatabase(Database):
     """A file of SQLite, by the standard library."""
 
@@ -276,7 +284,7 @@ class SqliteDatabase(Database):
         self._path = Path(where.target)
         self._is_new = not self._path.exists()
         if for_reading and self._is_new:
-            raise InputError(f"{where.target}: no such file")
+            raise _refuse_missing(self._path)
         if not for_reading:
             check_target(self._path)
         mode = "ro" if for_reading else "rwc"
@@ -410,7 +418,7 @@ class DuckDatabase(Database):
         self._path = Path(where.target)
         self._is_new = not self._path.exists()
         if for_reading and self._is_new:
-            raise InputError(f"{where.target}: no such file")
+            raise _refuse_missing(self._path)
         if not for_reading:
             check_target(self._path)
         self._connection = duckdb.connect(str(self._path), read_only=for_reading)

@@ -14,6 +14,7 @@ import polars as pl
 
 from shoal.errors import InputError, PluginError, ShoalError, quote, unknown
 from shoal.support.addresses import is_address
+from shoal.support.files import as_path
 from shoal.support.parameters import check_fields
 from shoal.table.addresses import load_address, refuse_query
 from shoal.table.decimals import Decimal, check_decimal, read_decimal_commas
@@ -156,7 +157,7 @@ def read_table(
     if is_address(source):
         frame, origin = _read_address(str(source), options, may_be_empty)
     elif isinstance(source, str | os.PathLike):
-        frame, origin = _read_files(Path(source), options, may_be_empty)
+        frame, origin = _read_files(as_path(source), options, may_be_empty)
     elif is_file_object(source):
         with spool_file_object(source) as path:
             frame, origin = _read_path(path, options, may_be_empty)

@@ -6,6 +6,7 @@ add that column.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -47,7 +48,8 @@ def list_parts(path: Path) -> list[Path] | None:
         return None
     parts = sorted(file for file in found if not file.name.startswith((".", "_")))
     if not parts:
-        raise InputError(f"{path} {'is a folder without files' if path.is_dir() else 'stands for no file'}")
+        what = "is a folder without files" if path.is_dir() else "stands for no file"
+        raise InputError(f"{path} {what}") from FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     return parts
 
 
@@ -124,7 +126,8 @@ def add_partition(frame: FrameT, path: Path, part: Path) -> FrameT:
 @contextmanager
 def spool_file_object(source: Any) -> Iterator[Path]:
     """Lend a private file with what an object like an open file holds."""
-    content = source.read()
+    with explain_failure("the file object"):
+        content = source.read()
     folder = private_folder()
     path = folder / "table"
     path.write_bytes(content.encode() if isinstance(content, str) else content)

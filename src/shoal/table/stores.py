@@ -32,7 +32,7 @@ def load_files(address: str, folder: Path) -> Path:
             _copy_from(system, path, target)
             return target
         if not names:
-            raise InputError(f"{address} stands for no file")
+            raise InputError(f"{address} stands for no file") from FileNotFoundError(address)
         parts = folder / "parts"
         for name in names:
             inside = PurePosixPath(name.removeprefix(base).lstrip("/"))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import InputError, OutputError, ShoalError, quote
 from shoal.support.addresses import check_address, is_address
-from shoal.support.files import check_target, whole_path
+from shoal.support.files import as_path, check_target, whole_path
 from shoal.table.delimited import check_delimiter
 from shoal.table.formats import FORMATS, Compression, Format, by_suffix, import_optional
 from shoal.table.frames import Origin, from_native, to_strings, use_safe_name
@@ -84,7 +84,7 @@ def write_table(
     OutputError
         When the file could not be written; nothing is left behind.
     """
-    target = Path(path)
+    target = as_path(path)
     check_writable(target)
     table = _to_write(frame)
     layout = choose_layout(target, like, delimiter)
@@ -191,8 +191,8 @@ def refuse_nested_columns(schema: Mapping[str, pl.DataType], layout: Origin) -> 
     ]
     if odd:
         raise OutputError(
-            f"{layout.path}: this format has no place for {schema[odd[0]]} in {quote(odd)}; write .parquet "
-            "or .arrow, or leave the column out as an identifier"
+            f"{layout.path} cannot be written: this format has no place for {schema[odd[0]]} in "
+            f"{quote(odd)}; write .parquet or .arrow, or leave the column out as an identifier"
         )
 
 

@@ -1,4 +1,5 @@
 import importlib
+import io
 from datetime import date
 
 import pandas as pd
@@ -7,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import shoal
-from shoal.errors import GoalNotMet, InputError, RecipeError
+from shoal.errors import GoalNotMet, InputError, RecipeError, ShoalError
 from shoal.table import ReadOptions
 
 DATA = {
@@ -289,3 +290,40 @@ def test_a_recipe_is_made_of_tables_only():
 def test_no_module_has_the_name_of_a_function():
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("shoal.run")
+
+
+TWO = pl.DataFrame({"age": [1, 1, 2, 2]})
+KEEP = shoal.Recipe(("age",), (shoal.KAnonymity(2),), others="keep")
+
+
+def read_closed_file():
+    file = io.BytesIO(b"age\n1\n")
+    file.close()
+    return shoal.run(KEEP, file)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: shoal.Recipe.load(5),
+        lambda: shoal.Recipe.load("a\0.toml"),
+        lambda: KEEP.save(None),
+        lambda: shoal.SavedRecoding.load(5),
+        lambda: shoal.run(KEEP, TWO).saved_recoding().apply(TWO, ledger=5),
+        lambda: shoal.run(KEEP, TWO).saved_recoding().apply(TWO).write(None),
+        lambda: shoal.run(KEEP, TWO).write(None),
+        lambda: shoal.run(KEEP, TWO).write(5),
+        lambda: shoal.run(KEEP, TWO).write("a\0.csv"),
+        lambda: shoal.run(KEEP, TWO).write("a" * 5000 + ".csv"),
+        lambda: shoal.run(KEEP, "a\0.csv"),
+        lambda: shoal.run(KEEP, "a" * 5000),
+        lambda: shoal.verify("a\0.csv", quasi=["age"], k=2),
+        lambda: shoal.anonymize(TWO, quasi=["age"], k=2, output="a\0.csv"),
+        lambda: shoal.anonymize(TWO, quasi={"age"}, k=2),
+        lambda: shoal.anonymize(TWO, quasi=frozenset(["age"]), k=2),
+        read_closed_file,
+    ],
+)
+def test_wrong_paths_and_names_are_errors_of_ours(wrong):
+    with pytest.raises(ShoalError):
+        wrong()
