@@ -60,8 +60,7 @@ def test_the_whole_way_in_german(hand):
 def test_the_language_is_switched(hand):
     hand.open("open")
     hand.choose("Sprache", "English", then="Everything stays on this computer")
-    hand.sees("Describe the columns")
-    hand.open("goal")
-    hand.sees("Choose a goal")
+    hand.open("describe")
+    hand.sees("You know better: go through them once")
     hand.choose("Language", "Deutsch", then="Alles bleibt auf diesem Rechner")
-    hand.sees("Ein Ziel wählen")
+    hand.sees("Die Spalten beschreiben")

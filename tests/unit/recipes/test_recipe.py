@@ -50,6 +50,7 @@ def full(tmp_path):
         delimiter="|",
         safe_csv=True,
         row_order="released",
+        language="de",
         keep_index=True,
         keep_metadata=True,
         fold=("illness",),
