@@ -1,4 +1,8 @@
-"""Out of core: 5 million made rows as in memory, and (--full) 50 million within 2 GB, beside a plain copy."""
+"""Out of core: 5 million made rows as in memory, and (--full) 50 million within 2 GB, beside a plain copy.
+
+`--sensitive 20000000 2GB` does so many rows with a sensitive column and l = 3, and nothing else: the most
+memory of every step.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,8 @@ from pathlib import Path
 import polars as pl
 
 from bench_growth import QUASI, K
-from measure import Figures, Usage, command
+from measure import Figures, Usage, command, measure_phases
+from shoal.support.parameters import byte_count
 from shoal.table.samples import write_sample
 
 EQUAL, LARGE = 5_000_000, 50_000_000
@@ -25,6 +30,10 @@ duckdb.execute(f"COPY (FROM '{sys.argv[1]}') TO '{sys.argv[2]}' (FORMAT parquet)
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
+        if "--sensitive" in sys.argv:
+            rows, memory = sys.argv[sys.argv.index("--sensitive") + 1 :][:2]
+            watched(Path(folder), int(rows), memory)
+            return
         compared(Path(folder))
         if "--full" in sys.argv:
             measured(Path(folder), LARGE)
@@ -61,6 +70,23 @@ def measured(folder: Path, rows: int) -> None:
     figures.add("CPU", used.cpu, "s")
     figures.add("CPU of a copy by DuckDB", copy, "s")
     figures.add("CPU as a multiple of the copy", used.cpu / copy, "x", 10.0)
+    figures.close()
+
+
+def watched(folder: Path, rows: int, memory: str) -> None:
+    """Memory step by step, with a sensitive column and all other columns kept."""
+    figures = Figures(f"{rows:,} made rows, -s diagnosis -l 3 --others keep --memory {memory}")
+    table = made(folder, rows)
+    roles = ("-q", ",".join(QUASI), "--identifier", "patient_id,name", "-s", "diagnosis", "--others", "keep")
+    how = ("-k", str(K), "-l", "3", "--algorithm", "mondrian", "--threads", "1", "--memory", memory)
+    used, peaks = measure_phases(
+        "anonymize", str(table), *roles, *how, "-o", str(folder / "release.parquet"), "--quiet"
+    )
+    named = byte_count("memory", memory) / 1e9
+    for phase, peak in peaks.items():
+        figures.add(f"{phase}: peak", peak / 1e9, "GB", named)
+    figures.add("peak", used.peak / 1e9, "GB", named)
+    figures.add("CPU", used.cpu, "s")
     figures.close()
 
 

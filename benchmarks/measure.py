@@ -6,12 +6,15 @@ between alternatives measured in one run.
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,6 +88,36 @@ def _run(arguments: Sequence[str]) -> Usage:
     if process.returncode != 0:
         sys.exit(f"python {' '.join(arguments)} ended with {process.returncode}")
     return Usage(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, output)
+
+
+def measure_phases(*arguments: str) -> tuple[Usage, dict[str, int]]:
+    """Run ``shoal`` with arguments; what it used, and the most bytes it had in memory in each phase."""
+    line = [sys.executable, "-m", "shoal", "--log", "json", *arguments]
+    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    seen, peaks, ended = [0], {}, threading.Event()
+
+    def watch() -> None:
+        pages = Path(f"/proc/{process.pid}/statm")
+        while not ended.wait(0.01):
+            with suppress(OSError, IndexError):
+                now = int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+                seen[0] = max(seen[0], now)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    told = []
+    for text in process.stderr or ():
+        told.append(text)
+        event = json.loads(text) if text.startswith("{") else {}
+        if event.get("event") == "phase":
+            peaks[event["phase"]], seen[0] = seen[0], 0
+    _, status, used = os.wait4(process.pid, 0)
+    ended.set()
+    watcher.join()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"shoal {' '.join(arguments)} ended with {process.returncode}: {''.join(told[-3:])}")
+    return Usage(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, ""), peaks
 
 
 class Figures:

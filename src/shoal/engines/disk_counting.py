@@ -34,8 +34,11 @@ from shoal.table.rebuild import copy_column
 _MERGE = 1 << 16  # values that wait before they are counted together with those before them
 _FETCHED = 1 << 17  # counted rows that come from DuckDB at once
 _SHARE = 0.5  # of the memory goes to DuckDB at most, which rests while the search works
-_LEAST = 64e6  # and at least so many bytes, for it refuses to work with next to nothing
-_BUFFERS = 200e6  # are left to readers and writers
+_LEAST = 128e6  # and at least so many bytes, for it refuses to work with next to nothing
+BUFFERS = 200e6
+"""Bytes that are left to readers and writers."""
+QUERIES = 60e6
+"""Bytes that are left to them while only results of queries are read."""
 _AT_REST = 75, 8  # bytes that a distinct row of quasi-identifiers takes, and each of these
 _ENTRY = 16, 60  # and each of their sensitive values, of one column, or of one of several
 _PERSON = 60  # and each person
@@ -80,21 +83,21 @@ class DiskWorkspace:
             connection.execute("SET enable_progress_bar = false")  # on a terminal there is one already
             yield connection
 
-    def limit_database(self, others: float = 0) -> int:
+    def limit_database(self, others: float = BUFFERS, held: int = 0) -> int:
         """Bytes that a database may have: its share, or what the rest of the process leaves of the memory.
 
-        ``others`` are bytes that the rest of the process is about to take.
+        ``others`` are bytes that the rest of the process is about to take, and ``held`` those that the
+        database has already.
         """
         return_free_memory()
-        used = measure_resident_memory() or 0
-        left = self.memory - used - _BUFFERS - others
+        used = (measure_resident_memory() or 0) - held
+        left = self.memory - max(used, 0) - others
         return int(min(max(left, _LEAST), self.memory * _SHARE))
 
-    def fit_database(self, connection: Any, others: float = 0) -> None:
+    def fit_database(self, connection: Any, others: float = BUFFERS) -> None:
         """Limit a database that is open already anew."""
-        # Lowered first, so that it gives its buffers back and they do not count as taken by others.
-        connection.execute(f"SET memory_limit = '{int(_LEAST)}B'")
-        connection.execute(f"SET memory_limit = '{self.limit_database(others)}B'")
+        limit = self.limit_database(others, _measure_database(connection))
+        connection.execute(f"SET memory_limit = '{limit}B'")
 
     def count_equal_rows(
         self,
@@ -128,7 +131,8 @@ class DiskWorkspace:
             sizes = codes.sensitive_sizes
             if self._store_rows(connection, distinct, entries, RowLayout(packing, sizes)):
                 return couple_codes(self.recipe, values, codes), None
-            self.fit_database(connection, distinct * self._search_bytes(0) + entries * _ENTRY[0])
+            table = distinct * self._search_bytes(0) + entries * _ENTRY[0]
+            self.fit_database(connection, QUERIES + table)
             return _fetch_sorted_rows(connection, distinct, entries, packing, sizes), None
 
     def _group_rows(
@@ -188,9 +192,7 @@ class DiskWorkspace:
         """Leave the distinct rows on disk if the search could not have them in memory; whether it was so."""
         needed = self._search_bytes(entries / distinct) * distinct
         # The database is closed before the search begins.
-        query = "SELECT sum(memory_usage_bytes)::BIGINT FROM duckdb_memory()"
-        ((held,),) = connection.execute(query).fetchall()
-        left = self.limit_search(held)
+        left = self.limit_search(_measure_database(connection))
         if needed <= left:
             return False
         try:
@@ -243,6 +245,13 @@ class DiskWorkspace:
             f"the table has {entries:,} distinct rows, for which the search needs about "
             f"{needed / 1e9:.1f} GB, more than the memory of {self.recipe.memory} leaves"
         )
+
+
+def _measure_database(connection: Any) -> int:
+    """Bytes that a database has in memory."""
+    query = "SELECT sum(memory_usage_bytes)::BIGINT FROM duckdb_memory()"
+    ((held,),) = connection.execute(query).fetchall()
+    return int(held)
 
 
 def count_values(stream: TableStream, names: Sequence[str]) -> dict[str, DistinctValues]:

@@ -22,7 +22,7 @@ from shoal.algorithms import Progress, silent
 from shoal.codespace.recoding import Proposal, Recoding
 from shoal.engines.base import Engine, RecodedTable, build_recoding, carry_out
 from shoal.engines.checks import check_counted, check_names, check_people, refuse_unmet_goal
-from shoal.engines.disk_counting import DiskWorkspace, count_values
+from shoal.engines.disk_counting import BUFFERS, QUERIES, DiskWorkspace, count_values
 from shoal.engines.disk_levels import search_on_disk
 from shoal.engines.inputs import choose_source
 from shoal.engines.packing import CodePacking
@@ -51,7 +51,7 @@ from shoal.table.sources import write_spool
 from shoal.verification.findings import Finding, judge_by_witness
 from shoal.verification.verifier import Verification
 
-_COUNTED = 32  # bytes that the verifier takes for a value of a class, while it judges
+_COUNTED = 24  # bytes that the verifier takes for a value of a class, while it judges
 
 
 def run_on_disk(recipe: Recipe, source: object = None, on_progress: Progress = silent) -> Release:
@@ -197,13 +197,14 @@ class DiskEngine(Engine[TableStream, PreparedTable, WrittenTable]):
         """Count what is in the file."""
         recipe, columns = self.recipe, recoded.subject.columns
         # What found the classes of rows is gone by now, and what counts them takes memory as well.
-        self._workspace.fit_database(self._words, self._workspace.entries * _COUNTED)
+        reads = QUERIES if recoded.layout.format == "parquet" else BUFFERS
+        self._workspace.fit_database(self._words, reads + self._workspace.entries * _COUNTED)
         found = recoded.file.verify_release(recipe.quasi, recipe.sensitive, recipe.models, columns)
         # Rows that get lost on the way would go unnoticed: the classes left may still hold.
         if found.rows != recoded.rows - recoded.recoding.suppressed_rows:
             raise InternalError(f"{found.rows} rows were written, which is not as many as there should be")
         refuse_unmet_goal(found)
-        self._workspace.fit_database(self._words)
+        self._workspace.fit_database(self._words, reads)
         found = replace(found, findings=self._judge_whole(recoded))
         # The input was read three times, and must have been the same each time.
         self._check_input()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from shoal.engines.prepare import PreparedTable
 from shoal.engines.sorting import sort_rows
 from shoal.engines.witness import DiskWitness
 from shoal.kernels.kinds import PERSON
+from shoal.privacy.counts import sum_by_place
 from shoal.recipes.recipe import Recipe
 from shoal.recipes.schema import choose_cell_types
 from shoal.report.build import warn_of_formulas
@@ -29,6 +31,27 @@ from shoal.table import (
 )
 from shoal.table.frames import use_safe_name
 from shoal.table.rebuild import copy_column
+from shoal.verification.outsider import number_cells
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassCells:
+    """The released cells of one column, class by class; of millions of classes most are equal."""
+
+    distinct: pl.Series
+    of_class: NDArray[np.int32]
+
+    @classmethod
+    def from_series(cls, series: pl.Series) -> ClassCells:
+        """Keep every distinct cell once."""
+        number, first, of_class = np.unique(number_cells(series)[0], return_index=True, return_inverse=True)
+        del number
+        # A copy, free of buffers that hold values which are not released.
+        return cls(copy_column(series.gather(first)), of_class.astype(np.int32))
+
+    def gather(self, class_of: NDArray[np.integer]) -> pl.Series:
+        """The cells of some rows, by their classes."""
+        return self.distinct.gather(self.of_class[class_of])
 
 
 class ReleaseBatches:
@@ -53,8 +76,7 @@ class ReleaseBatches:
         """How many released rows each person has, where people are counted."""
         native = choose_cell_types(recipe, (stream.schema[name] for name in recipe.quasi))
         values = recoding.render_classes(native, recipe.render)
-        # Copies, free of buffers that hold values which are not released.
-        self.values = {name: copy_column(use_safe_name(series)) for name, series in values.items()}
+        self.values = {name: ClassCells.from_series(use_safe_name(values.pop(name))) for name in [*values]}
         self.left_out = recipe.left_out(stream.names)
         self.names = [name for name in stream.names if name not in self.left_out]
         self.kept = [name for name in self.names if name not in self.values]
@@ -68,7 +90,7 @@ class ReleaseBatches:
             self.stream,
             subject.encoded,
             self.packing,
-            self.values,
+            {name: values.of_class for name, values in self.values.items()},
             self.kept,
             self.left_out,
             self.keeps_order,
@@ -159,6 +181,7 @@ class ReleaseBatches:
     def _total_formulas(self) -> dict[str, int]:
         """How many cells of each column a spreadsheet would run."""
         for name, values in self.values.items():
-            if each := count_formula_rows(values, self.recoding.size):
+            times = sum_by_place(values.of_class, self.recoding.size)
+            if each := count_formula_rows(values.distinct, times):
                 self._formulas[name] = each
         return {name: self._formulas[name] for name in self.names if name in self._formulas}

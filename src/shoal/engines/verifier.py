@@ -26,6 +26,7 @@ from shoal.verification.verifier import Verification, judge_counts
 
 _FETCHED = 1 << 17
 _BATCH = 1 << 17
+_TOGETHER = 32  # columns whose distinct cells are found in one pass
 
 
 class DatabaseVerifier:
@@ -48,6 +49,7 @@ class DatabaseVerifier:
         self._connection, self._path, self._form = connection, path, form
         self._names, self._na, self._people = list(names), na, people
         self._has_people = False  # whether the database has them
+        self._sizes: list[int] = []  # how many distinct cells the quasi-identifiers have, once it is known
 
     @property
     def counts_people(self) -> bool:
@@ -138,23 +140,60 @@ class DatabaseVerifier:
         self, quasi: Sequence[str], sensitive: str | None, code: pl.DataFrame, scale: ValueScale
     ) -> SensitiveCounts:
         """Class by class, in one order for any sensitive column: its values and how often each occurs."""
+        sizes = self._number_cells(quasi)
         source = self._open_columns([*quasi, *([] if sensitive is None else [sensitive])])
-        names = [f"q{j}" for j in range(len(quasi))]
-        keys = ", ".join(
-            f"{cell} AS {key}" for cell, key in zip(self._render_cells(source, quasi), names, strict=True)
-        )
-        value, codes = "0::INTEGER", ""
+        cells = self._render_cells(source, quasi)
+        joins = [f"JOIN d{j} ON d{j}.cell IS NOT DISTINCT FROM {cell}" for j, cell in enumerate(cells)]
+        value = "0::INTEGER"
         if sensitive is not None:
             # Texts that are one value to a model have one code, and so are one entry of their class.
-            value, codes = "codes.code", self._join_codes(sensitive)
+            value = "codes.code"
+            joins.append(self._join_codes(sensitive))
+        words = _pack_numbers(sizes)
+        names = [f"k{i}" for i in range(len(words))]
+        keys = ", ".join(f"{word} AS {name}" for word, name in zip(words, names, strict=True))
+        query = f"SELECT {keys}, {value} AS code, count(*) AS n FROM release {' '.join(joins)} GROUP BY ALL"
         self._connection.register("codes", code.to_arrow())
-        query = f"SELECT {keys}, {value} AS code, count(*) AS n FROM release {codes} GROUP BY ALL"
+        # As written: rows find their numbers, and are never what is kept in memory to be found.
+        self._connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
         groups = source.query("release", f"{query} ORDER BY {', '.join(names)}, code")
-        parts = list(_number_groups(groups, names))
+        parts = list(_number_groups(groups, len(names)))
+        self._connection.execute("RESET disabled_optimizers")
         self._connection.unregister("codes")
         # Column by column, so that there is never a second copy of everything.
         classes, values, times = (np.concatenate([part.pop(0) for part in parts]) for _ in range(3))
         return SensitiveCounts(classes, values, times, scale)
+
+    def _number_cells(self, quasi: Sequence[str]) -> list[int]:
+        """Make tables ``d0``, ``d1``, ... with the distinct cells of columns and their numbers; how many.
+
+        Groups of numbers take a fraction of the memory that groups of cells take.
+        """
+        if not self._sizes:
+            for first in range(0, len(quasi), _TOGETHER):
+                self._list_cells(first, quasi[first : first + _TOGETHER])
+            tables = [self._connection.table(f"d{j}") for j in range(len(quasi))]
+            self._sizes = [len(each) for each in tables]
+        return self._sizes
+
+    def _list_cells(self, first: int, quasi: Sequence[str]) -> None:
+        """Make these tables for some columns, in one pass over the release."""
+        source = self._open_columns(quasi)
+        names = [f"q{j}" for j in range(len(quasi))]
+        cells = zip(self._render_cells(source, quasi), names, strict=True)
+        inner = f"SELECT {', '.join(f'{cell} AS {name}' for cell, name in cells)} FROM release"
+        sets = ", ".join(f"({name})" for name in names)
+        keys = ", ".join(names)
+        query = f"SELECT GROUPING({keys}) AS g, {keys} FROM ({inner}) GROUP BY GROUPING SETS ({sets})"
+        source.query("release", query).create("distinct_cells")
+        for j, name in enumerate(names):
+            # GROUPING has a bit for each column that is not grouped by, the first one highest.
+            mask = (1 << len(names)) - 1 - (1 << (len(names) - 1 - j))
+            self._connection.execute(
+                f"CREATE TABLE d{first + j} AS SELECT {name} AS cell, row_number() OVER () - 1 AS c "
+                f"FROM distinct_cells WHERE g = {mask}"
+            )
+        self._connection.execute("DROP TABLE distinct_cells")
 
     def _join_codes(self, name: str) -> str:
         """SQL: rows of the release with the codes of their sensitive values."""
@@ -252,21 +291,34 @@ def number_sensitive_values(
     return code, scale
 
 
-def _number_groups(groups: Any, keys: Sequence[str]) -> Iterator[list[NDArray[Any]]]:
-    """Sorted groups batch by batch: the number of the class, the code of the value, and the count."""
-    last, number = None, -1
+def _pack_numbers(sizes: Sequence[int]) -> list[str]:
+    """SQL: the numbers of the cells of a row in as few numbers of 64 bits as hold them."""
+    words, room = ["0::BIGINT"], 1
+    for j, size in enumerate(sizes):
+        if room * size >= 1 << 62:
+            words.append("0::BIGINT")
+            room = 1
+        words[-1] = f"({words[-1]} * {size} + d{j}.c)"
+        room *= size
+    return words
+
+
+def _number_groups(groups: Any, keys: int) -> Iterator[list[NDArray[Any]]]:
+    """Sorted groups batch by batch: the number of the class, the code of the value, and the count.
+
+    The first ``keys`` columns tell the class.
+    """
+    last: list[Any] = [None] * keys
+    number = -1
     for batch in groups.to_arrow_reader(_FETCHED):
-        frame: Any = pl.from_arrow(batch)
-        texts = frame.select(keys)
-        joint = texts if last is None else pl.concat([last, texts])
-        # A class may go on over the border of two batches, so the last row is carried over.
-        new = joint.select(pl.any_horizontal(pl.all().ne_missing(pl.all().shift(1)))).to_series().to_numpy()
-        new = new[joint.height - texts.height :].copy()
-        if last is None:
-            new[0] = True
+        *words, code, times = (column.to_numpy(zero_copy_only=False) for column in batch.columns)
+        new = np.zeros(batch.num_rows, np.bool_)
+        for word, before in zip(words, last, strict=True):
+            new[1:] |= word[1:] != word[:-1]
+            # A class may go on over the border of two batches.
+            new[0] |= before is None or word[0] != before
         of_row = number + np.cumsum(new)
-        last, number = texts.tail(1), int(of_row[-1])
-        code, times = frame["code"].to_numpy(), frame["n"].to_numpy()
+        last, number = [word[-1] for word in words], int(of_row[-1])
         # Copies, which keep nothing else of the batch in memory.
         yield [of_row.astype(np.int32), code.astype(np.int32), times.astype(np.int64)]
 

@@ -21,9 +21,8 @@ from shoal.engines.steps import ColumnSteps, StepCounter, tell_apart
 from shoal.engines.verifier import DatabaseVerifier, hash_cell
 from shoal.errors import InternalError
 from shoal.table import TableStream
-from shoal.table.frames import use_safe_name
 from shoal.verification.findings import SAMPLE_ROWS, OriginalColumn, SampledRows, Steps
-from shoal.verification.outsider import number_cells, number_rows
+from shoal.verification.outsider import number_rows
 
 _SHARE = 4  # times the rows that a sample should have, it may have because its last group is large
 
@@ -103,7 +102,7 @@ class DiskWitness:
         stream: TableStream,
         encoded: Sequence[EncodedColumn],
         packing: CodePacking,
-        values: Mapping[str, pl.Series],
+        cells: Mapping[str, NDArray[np.int32]],
         others: Sequence[str],
         left_out: Sequence[str],
         keeps_order: bool,
@@ -113,10 +112,9 @@ class DiskWitness:
         self._others = list(others)
         self.left_out = list(left_out)
         self._watched = [*others, *left_out]
-        cells = {name: use_safe_name(series) for name, series in values.items()}
-        self._cell = {name: number_cells(series)[0] for name, series in cells.items()}
+        self._cell = cells  # by column, the number of the cell of each class
         # Classes of the search that are released alike are one to a reader.
-        self._class_of = number_rows(list(cells.values()))
+        self._class_of = number_rows([pl.Series(of_class) for of_class in cells.values()]).astype(np.int32)
         self._first = np.unique(self._class_of, return_index=True)[1]
         self._rows = 0
         self._steps = {name: ColumnSteps() for name in left_out}
@@ -198,7 +196,9 @@ class DiskWitness:
             name: OriginalColumn(codes[name].astype(np.int64), self._encoded[name].domain.axis)
             for name in hidden
         }
-        return SampledRows(given, {name: self._cell[name][of_class] for name in hidden}, known)
+        return SampledRows(
+            given, {name: self._cell[name][of_class].astype(np.int64) for name in hidden}, known
+        )
 
     def count_repeated(self, name: str, k: int) -> tuple[int, int]:
         """Rows in classes with fewer than ``k`` distinct values of a column, and its distinct values."""

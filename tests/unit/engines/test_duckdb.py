@@ -337,7 +337,7 @@ def test_files_that_cannot_be_read_in_parts(name, content, says, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("used", "limit"), [(None, 500e6), (100e6, 500e6), (600e6, 200e6), (790e6, 64e6), (5e9, 64e6)]
+    ("used", "limit"), [(None, 500e6), (100e6, 500e6), (600e6, 200e6), (790e6, 128e6), (5e9, 128e6)]
 )
 def test_the_database_has_what_the_search_leaves(used, limit, tmp_path, monkeypatch):
     monkeypatch.setattr(disk_counting, "measure_resident_memory", lambda: used)

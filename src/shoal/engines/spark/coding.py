@@ -153,6 +153,10 @@ class CodedFrame(PreparedTable):
             native=choose_cell_types(recipe, (values[name].series.dtype for name in recipe.quasi)),
         )
 
+    def select_rows(self) -> Any:
+        """Spark frame of all rows, with the packed codes by which they find what they become."""
+        return self.frame.drop(*self.layout.values)
+
     def count_rows(self) -> Any:
         """Spark frame of the distinct rows of codes, and how many there are of each."""
         f = load_functions()

@@ -22,7 +22,7 @@ from shoal.engines.release import Release
 from shoal.engines.spark.coding import CodedFrame
 from shoal.engines.spark.output import check_output, commit_folder, make_uri
 from shoal.engines.spark.people import describe_rows, sum_rows
-from shoal.engines.spark.search import LevelProposal, broadcast_small, label_by_class, search_by_levels
+from shoal.engines.spark.search import LevelProposal, label_by_class, search_by_levels
 from shoal.engines.spark.session import explain_errors, find_session, load_functions, open_session
 from shoal.engines.spark.source import PERSON, SparkSource, read_path, wrap_frame
 from shoal.engines.spark.verifier import CountedVerification, verify_release
@@ -176,13 +176,10 @@ class SparkEngine(Engine[SparkSource, CodedFrame, RecodedSparkFrame]):
         recipe, spark = self.recipe, self._spark
         if isinstance(proposal, LevelProposal):
             recoding = proposal.recoding
-            labels = proposal.label_rows(recipe, subject, spark)
+            joined = proposal.label_rows(recipe, subject, spark)
         else:
             recoding = build_recoding(recipe, subject, proposal)
-            labels = label_by_class(recipe, subject, recoding, spark)
-        joined = subject.frame.drop(*subject.layout.values).join(
-            broadcast_small(labels, subject.distinct), list(subject.layout.words)
-        )
+            joined = label_by_class(recipe, subject, recoding, spark)
         return RecodedSparkFrame(
             table=table.make_table(),
             rows=subject.problem.rows.rows,
@@ -197,9 +194,10 @@ class SparkEngine(Engine[SparkSource, CodedFrame, RecodedSparkFrame]):
         )
 
     def _place_frame(self, frame: Any) -> Any:
-        """Where the released rows can be read: as they are worked out, or in a folder beside the output."""
+        """Where the released rows can be read: held by the cluster, or in a folder beside the output."""
         if self.recipe.output is None:
-            return frame
+            # Read at least twice: to be verified now, and by whoever asked for them.
+            return self._hold_frame(frame)
         temporary = self._unfinished.enter_context(commit_folder(self._spark, self.recipe.output))
         write_parquet(frame, temporary)
         return self._spark.read.parquet(temporary)

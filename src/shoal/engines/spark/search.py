@@ -24,8 +24,7 @@ from shoal.recipes.recipe import Recipe
 from shoal.table.formats import import_optional
 
 _CELLS = 1 << 26  # distinct cells of a column that the driver labels at most
-SMALL = 100_000
-"""Distinct rows that every executor can have; more are brought together by a shuffle."""
+_BROADCAST = 32 << 20  # bytes of Arrow that every executor can have; in a JVM they are several times as many
 
 Hold = Callable[[Any], Any]
 """Keeps a Spark frame in memory, or on the disks of executors."""
@@ -46,19 +45,19 @@ class LevelProposal(Proposal):
     found: tuple[_Found, ...]
 
     def label_rows(self, recipe: Recipe, coded: CodedFrame, spark: Any) -> Any:
-        """Spark frame: packed codes, and what their cells are released as, ``v0``, ``v1``, ..."""
+        """Spark frame: every row, and what its cells are released as, ``v0``, ``v1``, ..."""
         pyarrow = import_optional("pyarrow", "shoal[spark]")
         frame = self.rows.drop("n")
         columns = zip(cell_columns(coded.layout), self.found, coded.native, strict=True)
         for j, (name, (each, keys, _), native) in enumerate(columns):
             shown = _to_arrow(each.render_values(native, recipe.render))
-            words = spark.createDataFrame(pyarrow.table({name: keys, f"v{j}": shown}))
-            frame = frame.join(broadcast_small(words, each.count), name).drop(name)
-        return frame
+            words = _send_table(pyarrow.table({name: keys, f"v{j}": shown}), spark)
+            frame = frame.join(words, name).drop(name)
+        return coded.select_rows().join(frame, list(coded.layout.words))
 
 
 def label_by_class(recipe: Recipe, coded: CodedFrame, recoding: Recoding, spark: Any) -> Any:
-    """Spark frame: packed codes, and what their classes are released as, ``v0``, ``v1``, ..."""
+    """Spark frame: every row, and what its class is released as, ``v0``, ``v1``, ..."""
     pyarrow = import_optional("pyarrow", "shoal[spark]")
     kept = recoding.class_of >= 0
     words = coded.layout.packing.pack_codes(list(recoding.table.codes[kept].T))
@@ -67,15 +66,18 @@ def label_by_class(recipe: Recipe, coded: CodedFrame, recoding: Recoding, spark:
     values = recoding.render_classes(coded.native, recipe.render).values()
     columns = {f"v{j}": _to_arrow(series) for j, series in enumerate(values)}
     number = np.arange(recoding.size.size, dtype=np.int32)
-    classes = spark.createDataFrame(pyarrow.table({"class": number, **columns}))
-    return spark.createDataFrame(places).join(broadcast_small(classes, number.size), "class").drop("class")
+    classes = _send_table(pyarrow.table({"class": number, **columns}), spark)
+    # First the number of the class, then its texts: no table has texts for every distinct row.
+    rows = coded.select_rows().join(_send_table(places, spark), list(coded.layout.words))
+    return rows.join(classes, "class").drop("class")
 
 
-def broadcast_small(frame: Any, rows: int) -> Any:
-    """A frame of so many rows, to go to every executor if they are few."""
+def _send_table(table: Any, spark: Any) -> Any:
+    """A table of Arrow on the cluster: on every executor if it is small, or else shared out by a shuffle."""
     f = load_functions()
 
-    return f.broadcast(frame) if rows <= SMALL else frame
+    frame = spark.createDataFrame(table)
+    return f.broadcast(frame) if table.nbytes <= _BROADCAST else frame
 
 
 def _to_arrow(series: pl.Series) -> Any:
