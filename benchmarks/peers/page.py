@@ -77,7 +77,7 @@ def _open(results: Results) -> Iterator[str]:
     yield "# Measured beside other programs"
     yield ""
     yield wrap(
-        "This page is written by a program from the figures of one run; nobody typed a figure. Every program "
+        "This page is written by a program from what it measured; nobody typed a figure. Every program "
         "gets the same rows of the same file and writes a release. One function, which shares no code with "
         "Shoal, reads all releases and counts what they lost and how safe they are. [How it is "
         "counted](#how-it-is-counted) and [how to run it](#run-it), also with a table of your own, stand at "
