@@ -53,7 +53,8 @@ def test_search_compares_what_is_trained_on(shoal, survey):
     assert "k = 8: of the algorithms, tree and " in done.err + done.out
     rows = json.loads(shoal("search", survey, *SEARCH, "-k", "4", *both, "--json", "--quiet").out)["results"]
     assert [row["training"] for row in rows] == ["representatives", "draws"]
-    assert "unknown training 'rows'" in shoal.fails(2, "search", survey, *SEARCH, "--training", "rows")
+    said = shoal.fails(2, "search", survey, *SEARCH, "--training", "rows", "--quiet")
+    assert "unknown training 'rows'" in said
 
 
 def test_search_as_json_and_as_a_page(shoal, survey, tmp_path):

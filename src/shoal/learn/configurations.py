@@ -21,7 +21,6 @@ CHOOSE = "choose"
 CANDIDATES = (
     "auto",
     "tree",
-    "tree(guide=predictions)",
     "tree(gain=64,distance=effect)",
     "tree(gain=64,sweeps=4,guide=predictions,distance=effect)",
 )
