@@ -32,7 +32,7 @@ from reference_protocol import Roles, TreeMinimizer, divide, release_leaves
 from shoal.learn import Minimizer, PrivacySearch, TreeAnonymizer
 
 PAIRS = ((5, 2), (5, 5), (10, 3), (10, 8), (13, 5), (20, 8), (30, 10), (47, 10))
-SEEDS = (3, 4, 5)  # others than those that defaults were chosen by
+SEEDS = (6, 7, 8)  # others than those that defaults were chosen by
 DIVISIONS = 3
 TARGET = 0.98  # agreement that both minimizers are to keep
 

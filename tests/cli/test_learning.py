@@ -272,6 +272,13 @@ def test_filters_on_the_command_line(shoal, survey):
     assert "no configuration passes the filters" in none.out
     assert "did you mean 'score'" in shoal.fails(2, *line, "--sort", "skore")
     assert "end in .csv, .json, .svg, .html" in shoal.fails(2, *line, "-o", "results.txt")
+    assert "between 0 and 1, not 5" in shoal.fails(2, *line, "--max-deletion", "5")
+
+
+@pytest.mark.parametrize("command", ["search", "minimize"])
+def test_a_function_that_is_no_model_is_named(shoal, survey, command):
+    line = [command, survey, "--target", "sex", "--load-model", "os:getcwd", "--quiet"]
+    assert "asking the estimator failed: TypeError" in shoal.fails(2, *line)
 
 
 def test_choices_of_columns_scores_and_a_file_to_continue_from(shoal, survey, tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,9 +14,26 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from shoal.errors import InputError, RecipeError
+from shoal.errors import InputError, RecipeError, ShoalError
 from shoal.learn.boosters import adapt_booster
 from shoal.learn.onnx_models import adapt_onnx
+
+
+class EstimatorError(InputError):
+    """An estimator or a score raised an error."""
+
+
+@contextmanager
+def name_failure(doing: str) -> Iterator[None]:
+    """Make an error of an estimator or a score one of Shoal's."""
+    try:
+        yield
+    except (RecipeError, EstimatorError):
+        raise
+    except Exception as error:
+        text = str(error).strip().split("\n")[0]
+        told = text if isinstance(error, ShoalError) else f"{type(error).__name__}: {text}"
+        raise EstimatorError(f"{doing} the estimator failed: {told}") from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +111,7 @@ class KeepsFittedModel(BaseEstimator):  # type: ignore[misc]
 
 def find_estimator_kind(model: Any) -> str | None:
     """What a model says that it is: ``"classifier"``, ``"regressor"``, another kind or nothing."""
-    if hasattr(model, "__sklearn_tags__"):
+    if hasattr(model, "__sklearn_tags__") and not isinstance(model, type):
         kind = get_tags(model).estimator_type
     else:
         kind = getattr(model, "_estimator_type", None)

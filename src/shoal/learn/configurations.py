@@ -305,6 +305,12 @@ def choose_algorithms(results: pl.DataFrame) -> pl.DataFrame:
     return ordered.unique(GOAL, keep="first", maintain_order=True).sort(GOAL, maintain_order=True)
 
 
+def check_filters(max_deletion: float | None) -> None:
+    """Refuse a share that is none, before anything is tried."""
+    if max_deletion is not None and not 0 <= max_deletion <= 1:
+        raise RecipeError(f"the largest share of deleted rows is between 0 and 1, not {max_deletion:g}")
+
+
 def select_results(
     results: pl.DataFrame,
     *,
@@ -317,6 +323,7 @@ def select_results(
     """Results filtered by score and deletion ratio, sorted by any column; those without a figure go."""
     if sort is not None and sort not in results.columns:
         raise RecipeError(unknown("column of the results", sort, results.columns))
+    check_filters(max_deletion)
     if min_score is not None:
         results = results.filter(pl.col("score") >= min_score)
     if max_deletion is not None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from time import perf_counter
@@ -18,6 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from shoal.errors import InputError, RecipeError, ShoalError
+from shoal.learn.blackbox import EstimatorError, name_failure
 from shoal.learn.configurations import DRAWS, REPRESENTATIVES, Configuration, SplitResult
 from shoal.learn.divisions import Division, divide_classes
 from shoal.learn.goals import learning_goal
@@ -32,10 +32,6 @@ T = TypeVar("T")
 _FEWEST = 3  # rows that a minimizer needs
 _DECIDING = 4  # about one of so many rows of a minimizer decides where to stop
 _FEW_CLASSES = "the classes are too few to divide: some of the scored rows were minimised on"
-
-
-class EstimatorError(InputError):
-    """An estimator or a score raised an error."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,7 +211,8 @@ class SearchJob:
         if parts is None:
             return None
         scored = parts.scored
-        minimizer = self.minimize(configuration, take_rows(released.data, parts.fitting), model)
+        fitting = parts.fitting
+        minimizer = self.minimize(configuration, take_rows(released.data, fitting), model, left[fitting])
         final = minimizer.transform(released.data)
         scores = self.score(model, take_rows(final, scored), rows[released.kept][scored])
         first, last = (self._read(data) for data in (released.data, final))
@@ -233,7 +230,7 @@ class SearchJob:
         # Kept for goals that give the same classes: only what the goals are about.
         return read_table(pl.DataFrame([last.frame.get_column(n) for n in roles])), scored, result
 
-    def minimize(self, configuration: Configuration, data: Any, model: Any) -> Minimizer:
+    def minimize(self, configuration: Configuration, data: Any, model: Any, class_of: Rows) -> Minimizer:
         """The minimizer of a model, fitted on released rows."""
         # Where one row that disagrees is more than what is tolerated, none may.
         too_few = _num_samples(data) // _DECIDING * (1 - self.agreement) < 1
@@ -247,8 +244,8 @@ class SearchJob:
             random_state=self.seed,
         )
         # Nothing is claimed here: guards would be rows that nobody uses.
-        minimizer._guards_decide = True
-        with _name_failure("minimising for"):
+        minimizer._class_of = class_of
+        with name_failure("minimising for"):
             return minimizer.fit(data)
 
     def refit(self, configuration: Configuration) -> Any:
@@ -260,21 +257,22 @@ class SearchJob:
         model = self.estimator if self.predicted is not None else self.train(self.data, rows)
         predicted = self.predicted if self.predicted is not None else model.predict(self.data)
         released = self.anonymizer.anonymize_rows(configuration, rows, np.asarray(predicted))
-        return make_pipeline(self.minimize(configuration, released.data, model), model)
+        left = released.class_of[released.kept]
+        return make_pipeline(self.minimize(configuration, released.data, model, left), model)
 
     def train(self, data: Any, rows: Rows) -> Any:
         """A new estimator, trained on data with the labels and weights of some rows."""
-        with _name_failure("training"):
+        with name_failure("training"):
             return clone(self.estimator).fit(data, self.labels[rows], **self._weigh_training(rows))
 
     def score(self, estimator: Any, data: Any, rows: Rows) -> dict[str, float]:
         """The scores of an estimator on data with the labels and weights of some rows."""
         more = {} if self.weight is None else {"sample_weight": self.weight[rows]}
-        with _name_failure("scoring"):
+        with name_failure("scoring"):
             found = self.scorer(estimator, data, self.labels[rows], **more)
         if not isinstance(found, dict):
             found = {self.score_names[0]: found}
-        return {name: float(found[name]) for name in self.score_names}
+        return {name: _check_score(name, found.get(name)) for name in self.score_names}
 
     def _score_main(self, estimator: Any, rows: Rows) -> float:
         # A dummy looks at labels only, but scikit-learn wants a column all the same.
@@ -330,16 +328,14 @@ class SearchJob:
         return take_rows(self.data, rows)
 
 
-@contextmanager
-def _name_failure(doing: str) -> Iterator[None]:
-    """Make an error of an estimator or a score one of Shoal's: it becomes the reason of a configuration."""
-    try:
-        yield
-    except RecipeError:
-        raise
-    except Exception as error:
-        text = str(error).strip().split("\n")[0]
-        raise EstimatorError(f"{doing} the estimator failed: {type(error).__name__}: {text}") from error
+def _check_score(name: str, score: Any) -> float:
+    if not isinstance(score, int | float | np.number):
+        raise EstimatorError(
+            f"the score {name} is no number: a function returns one; give a dict of functions for several"
+        )
+    if not np.isfinite(score):
+        raise EstimatorError(f"the score {name} is {float(score)}: it is not defined for the scored rows")
+    return float(score)
 
 
 def _count_distinct(configuration: Configuration, table: Table) -> int | None:

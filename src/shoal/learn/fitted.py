@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from shoal.errors import InputError, RecipeError
-from shoal.learn.blackbox import BlackBox, find_estimator_kind
+from shoal.learn.blackbox import BlackBox, find_estimator_kind, name_failure
 from shoal.learn.boosters import select_columns
 from shoal.table.frames import convert_to_pandas
 
@@ -66,7 +66,8 @@ def wrap_fitted(
         box = BlackBox(model)
     except RecipeError as error:
         raise RecipeError(str(error).replace("estimator must be", "fitted must be")) from error
-    predicted = box.predict(data)
+    with name_failure("asking"):
+        predicted = box.predict(data)
     if box.predicts_numbers(predicted):
         if labels.dtype.kind not in "fiub":
             raise InputError("the model predicts numbers, and the labels are others: give the right column")
@@ -106,16 +107,19 @@ class TableModel:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self._estimator_type = find_estimator_kind(BlackBox(model).model)
+        with name_failure("loading"):  # one that is not fitted
+            self._estimator_type = find_estimator_kind(BlackBox(model).model)
 
     def predict(self, data: pl.DataFrame) -> NDArray[Any]:
         """One prediction for every row."""
-        return BlackBox(self.model).predict(self._convert(data))
+        with name_failure("asking"):
+            return BlackBox(self.model).predict(self._convert(data))
 
     @available_if(lambda self: hasattr(self.model, "predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, data: pl.DataFrame) -> NDArray[Any]:
         """Probabilities, where the model has some."""
-        return np.asarray(self.model.predict_proba(self._convert(data)))
+        with name_failure("asking"):
+            return np.asarray(self.model.predict_proba(self._convert(data)))
 
     @property
     def classes_(self) -> Any:

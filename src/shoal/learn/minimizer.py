@@ -127,8 +127,12 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
     2021.
     """
 
-    _guards_decide = False
-    """Whether rows that would be guards choose where to stop, if somebody else measures what is kept."""
+    _class_of: Ints | None = None
+    """[rows] the class of each, if somebody else measures what is kept on classes that take no part.
+
+    Then rows that would be guards choose where to stop, and all rows of a class are on one side: a result
+    that fits the rows of a class need not fit others.
+    """
 
     def __init__(
         self,
@@ -179,11 +183,12 @@ class Minimizer(OneToOneFeatureMixin, TransformerMixin, KeepsFittedModel):  # ty
         by_bootstrap = rows.numeric or self._metric is not None
         plan = plan_guard(table.rows, self.target_score, self.confidence, by_bootstrap)
         order = np.random.default_rng(self.random_state_).permutation(table.rows)
-        guard, rest = rows.take(order[: plan.rows]), order[plan.rows :]
-        stopping = min(rest.size // _STOP, _MOST)
-        stop, search = rows.take(rest[:stopping]), rows.take(rest[stopping:])
-        if self._guards_decide:
-            stop = rows.take(order[: plan.rows + stopping])
+        stopping = min((table.rows - plan.rows) // _STOP, _MOST)
+        guard, others = rows.take(order[: plan.rows]), order[plan.rows :]
+        stop, search = rows.take(others[:stopping]), rows.take(others[stopping:])
+        if self._class_of is not None:
+            order, deciding = _keep_classes_whole(order, self._class_of, plan.rows + stopping)
+            stop, search = rows.take(order[:deciding]), rows.take(order[deciding:])
         columns = self._encode_columns(search.table)
         best = finest = _Candidate.from_state([GeneralizedColumn.from_column(column) for column in columns])
         # Without rows to test a result on there is no use in a search for one.
@@ -585,6 +590,19 @@ class _MinimizationSearch:
         ]
         after = column.column.domain.values.gather(np.concatenate(code))
         return self.owner._expand_column(self.table, column.name, after)
+
+
+def _keep_classes_whole(order: Ints, class_of: Ints, many: int) -> tuple[Ints, int]:
+    """An order of rows in which classes are whole, and after how many of them one begins, near ``many``."""
+    # Classes in the order of their first rows, which is one of chance.
+    names, first = np.unique(class_of[order], return_index=True)
+    turn = np.argsort(np.argsort(first, kind="stable"), kind="stable")[
+        np.searchsorted(names, class_of[order])
+    ]
+    ends = np.cumsum(np.bincount(turn))[:-1]
+    if ends.size == 0:  # of one class, rows have to do
+        return order, many
+    return order[np.argsort(turn, kind="stable")], int(ends[np.abs(ends - many).argmin()])
 
 
 def _build_guide(before: NDArray[Any], numeric: bool) -> NDArray[Any]:

@@ -71,6 +71,8 @@ class Router:
         found = self._match_known_rows(leaf, quasi)
         # -2 means not found yet, -1 a class that was deleted: only the first are looked for.
         rest = np.flatnonzero(found < -1)
+        # Leaf by leaf, so that the classes of a leaf are at hand for all of its rows: that halves the time.
+        rest = rest[np.argsort(leaf[rest].astype(np.min_scalar_type(leaf.max())), kind="stable")]
         place = np.empty((rest.size, len(quasi)))
         for j, cells in enumerate(self.recoding.cells):
             place[:, j] = _find_positions(cells, quasi[j][rest])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -17,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted
 
 from shoal.errors import RecipeError, unknown
-from shoal.learn.blackbox import KeepsFittedModel, find_estimator_kind
+from shoal.learn.blackbox import EstimatorError, KeepsFittedModel, find_estimator_kind
 from shoal.learn.checkpoints import SearchFile, make_fingerprint
 from shoal.learn.configurations import (
     DRAWS,
@@ -621,12 +622,21 @@ class PrivacySearch(MetaEstimatorMixin, KeepsFittedModel):  # type: ignore[misc]
         self.__dict__.pop("best_estimator_", None)
         if self.refit and self.best_:
             tell("training on all rows", 1.0)
-            self.best_estimator_ = job.refit(self.configurations_[self.best_index_])
+            try:
+                self.best_estimator_ = job.refit(self.configurations_[self.best_index_])
+            except EstimatorError as error:
+                if self.error_score == "raise":
+                    raise
+                # The results are there, and a service that failed now may answer later.
+                warnings.warn(f"there is no best estimator: {error}", RuntimeWarning, stacklevel=3)
 
     def _find_best_estimator(self) -> Any:
         check_is_fitted(self, "outcomes_")
         if not hasattr(self, "best_estimator_"):
-            raise RecipeError("there is no best estimator: no configuration is feasible and meets the target")
+            raise RecipeError(
+                "there is no best estimator: no configuration is feasible and meets the target, or the best "
+                "one failed on all rows"
+            )
         return self.best_estimator_
 
     def _prepare_rows(self, data: Any) -> Any:

@@ -244,3 +244,44 @@ def test_deletion_is_of_people_and_deleted_rows_are_wrong():
     assert (row["deletion_ratio"], row["score"], row["score_all"]) == (0.125, 1, 0.875)
     (row,) = PrivacySearch(person="who", **settings).fit(visits, target).results_.to_dicts()
     assert (row["deletion_ratio"], row["score"], row["score_all"]) == (0, 1, 0.875)
+
+
+@pytest.mark.parametrize("given", [float("nan"), None, {"a": 1.0}], ids=["nan", "none", "dict"])
+def test_a_score_that_is_no_number_is_never_the_best(given):
+    count = iter(range(100))
+    # The first two are those of the rows as they are and of the commonest class.
+    found = search(k=[5, 20], splits=1, scoring=lambda *_: given if next(count) == 2 else 0.5)
+    found.fit(TEST, ILL_TEST)
+    assert found.results_["status"].to_list() == ["error", "done"]
+    assert "the score <lambda> is" in found.results_["reason"][0]
+    assert found.best_["k"] == 20
+
+
+def test_a_model_that_fails_at_the_end_leaves_the_results():
+    answers = iter([True] * 500)
+
+    def ask(rows):
+        if not next(answers, False):
+            raise ConnectionError("down")
+        return MODEL.predict(rows)
+
+    def stop(doing, done):
+        if doing == "training on all rows":
+            list(answers)
+
+    made = search(fitted=ask, k=20, refit=True)
+    with pytest.warns(RuntimeWarning, match="no best estimator: minimising for the estimator failed"):
+        made.fit(TEST, ILL_TEST, stop)
+    assert made.results_["status"].to_list() == ["done"]
+    with pytest.raises(RecipeError, match="one failed on all rows"):
+        made.predict(TEST)
+
+
+def test_a_model_that_fails_on_the_rows_as_they_are_is_an_error_of_its_own():
+    def fail(rows):
+        raise ZeroDivisionError("no")
+
+    with pytest.raises(InputError, match="asking the estimator failed: ZeroDivisionError: no"):
+        PrivacySearch(fitted=fail, protocol="minimize").fit(TEST, ILL_TEST)
+    with pytest.raises(RecipeError, match="not the class DecisionTreeClassifier"):
+        PrivacySearch(fitted=DecisionTreeClassifier, protocol="minimize").fit(TEST, ILL_TEST)

@@ -619,8 +619,28 @@ def test_rows_that_are_no_guards_may_decide(interacting, monkeypatch):
     assert set(sizes) == {75}  # a quarter are guards, and a third of the others decide
     sizes.clear()
     careful = Minimizer(predict, 1.0, confidence=None)
-    careful._guards_decide = True
+    careful._class_of = np.arange(300)  # each row by itself
     careful.fit(frame[:300])
     assert set(sizes[:-1]) == {150}
     deciding = np.random.default_rng(0).permutation(300)[:150]
     assert careful.agreement(frame.iloc[deciding]) == 1
+
+
+def test_rows_of_one_class_either_place_cells_or_decide(interacting):
+    frame, predict = interacting
+    asked = []
+
+    def watch(rows):
+        asked.append(set(rows["row"]))
+        return predict(rows)
+
+    careful = Minimizer(watch, 1.0, confidence=None, keep=["row"])
+    careful._class_of = np.arange(240) // 12
+    careful.fit(frame[:240].assign(row=np.arange(240)))
+    everything, placing, deciding = asked[0], asked[1], asked[-2]  # guards are asked about at the end
+    assert len(everything) == 240
+    assert placing | deciding == everything
+    assert not {row // 12 for row in placing} & {row // 12 for row in deciding}
+    # Where all rows are of one class, rows are divided as they come.
+    careful._class_of = np.zeros(240, int)
+    assert 0 < careful.fit(frame[:240].assign(row=np.arange(240))).ncp_ < 1

@@ -188,12 +188,13 @@ def search(
     what the model predicts, then minimised, and the model is scored on what is left.
     """
     from shoal.learn import PrivacySearch  # noqa: PLC0415  scikit-learn is optional
-    from shoal.learn.configurations import SCHEMA, select_results  # noqa: PLC0415
+    from shoal.learn.configurations import SCHEMA, check_filters, select_results  # noqa: PLC0415
     from shoal.learn.presentation import SearchView, check_result_files  # noqa: PLC0415
 
     a.check_page(report)
     if sort is not None and sort not in SCHEMA and not sort.startswith("score_"):
         raise RecipeError(unknown("column of the results", sort, SCHEMA))
+    check_filters(max_deletion)
     files = [*(output or ()), *([report] if report else ())]
     check_result_files(files)
     sizes, diverse = a.parse_numbers("-k", k, None), a.parse_numbers("--l", l, None) if l else None
