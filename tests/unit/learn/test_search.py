@@ -165,7 +165,8 @@ def test_the_loss_of_minimising_is_that_of_both_steps(algorithm):
         alone = shoal.anonymize(
             rows, quasi=BREAST, sensitive=["mean radius"], k=13, l=2, algorithm="mondrian", others="keep"
         ).report
-    assert alone.ncp <= found.results_["ncp"][0] <= 1
+    # Where minimising changes nothing, both are the same but for rounding.
+    assert alone.ncp - 1e-12 <= found.results_["ncp"][0] <= 1
 
 
 def test_the_target_is_a_score_and_the_agreement_the_minimizers():
