@@ -28,19 +28,21 @@ from shoal.kernels.rules import estimate_usual_counts
 from shoal.support.arithmetic import weighted_sum
 from shoal.support.parameters import check_fields
 
+_VISITS = 8  # of a level vector at most: more do not find better classes
 _OFFERS = 1 << 28  # how often rows that are left over are offered to classes, at most, in all
 
 
 @dataclass(frozen=True, slots=True)
 class Peel(Algorithm):
-    """Takes level vectors in the order of their loss; each releases the groups that satisfy the models.
+    """Takes cells in the order of their loss, and releases those that satisfy the models.
 
     A level vector says for every column how far up its hierarchy all values go. Rows that are equal then, and
-    enough, become a class and leave; the rest waits for the next vector. Where there are too many of one
-    sensitive value among them, as many wait, too. Rows that no vector released join the class where that adds
-    least to the loss. Then the classes are refined. A number or date without a hierarchy is divided into ever
-    fewer equal parts; a flat category is kept or given up. Suits columns with hierarchies, and models that
-    compare how frequent sensitive values are.
+    enough, become a class and leave; the rest waits. Every vector is visited several times and releases its
+    narrow cells first, since its wide ones lose more than the narrow ones of other vectors. Where there are
+    too many of one sensitive value among equal rows, as many wait, too. Rows that no vector released join the
+    class where that adds least to the loss. Then the classes are refined. A number or date without a
+    hierarchy is divided into ever fewer equal parts; a flat category is kept or given up. Suits columns with
+    hierarchies, and models that compare how frequent sensitive values are.
 
     References
     ----------
@@ -49,7 +51,8 @@ class Peel(Algorithm):
     """
 
     vectors: int = 20_000
-    """How many level vectors are tried, at most; where there are more, so many of them by chance."""
+    """How many visits of level vectors there are, at most: up to eight of each. Where there are more vectors,
+    so many of them by chance are visited once."""
     sweeps: int = 4
     """Sweeps of refinement, see `Refine`."""
     seconds: float = 60.0
@@ -72,26 +75,52 @@ class Peel(Algorithm):
 
 
 def build_peel_proposal(problem: Problem, most: int, run: Worker) -> Proposal:
-    """Classes by ``most`` level vectors."""
+    """Classes by ``most`` visits of level vectors."""
     # Trimming takes single rows out of a group, so equal rows must not stand as one.
     table = split_equal_rows(problem, every=True) if problem.has_value_limits else problem.table
     rules = problem.build_rules(table)
     problem.refuse_negative_weights("peel")
     ladders = [Ladder.from_domain(domain) for domain in problem.domains]
-    # The loss of a vector is a sum over its columns, each known from the level alone.
-    costs = [
-        weight * weighted_sum(ladder.width, table.count_codes(j, ladder.domain.size))
-        for j, (ladder, weight) in enumerate(zip(ladders, problem.weights, strict=True))
-    ]
     vectors = _list_level_vectors([ladder.top_level + 1 for ladder in ladders], most, problem.seed)
-    loss = sum(cost[vectors[:, j]] for j, cost in enumerate(costs))
-    vectors = vectors[np.argsort(loss, kind="stable")]
+    vectors, lost = _order_visits(problem, table, ladders, vectors, most // len(vectors))
     word, begin = draw_node_words(ladders)
+    cost = [ladder.width.ravel() * weight for ladder, weight in zip(ladders, problem.weights, strict=True)]
     starts = np.stack([begin[j][vectors[:, j]] for j in range(len(ladders))], axis=1)
-    class_of = run(peel_classes, table.codes, table.weight, rules, estimate_usual_counts(rules), word, starts)
+    usual = estimate_usual_counts(rules)
+    arguments = table.codes, table.weight, rules, usual, word, np.concatenate(cost), starts, lost
+    class_of = run(peel_classes, *arguments)
     if (class_of < 0).any():
         class_of = _place_remaining_rows(problem, table, class_of, run)
     return Proposal(table, renumber_classes(class_of), nodes=len(vectors))
+
+
+def _order_visits(
+    problem: Problem,
+    table: FrequencyTable,
+    ladders: list[Ladder],
+    vectors: NDArray[np.int64],
+    visits: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Which vector comes when, and what a row loses at most in the cells that it then releases."""
+    # All are sums over the columns, each known from the level alone.
+    mean, least, greatest = np.zeros((3, len(vectors)))
+    for j, (ladder, weight) in enumerate(zip(ladders, problem.weights, strict=True)):
+        level = vectors[:, j]
+        times = table.count_codes(j, ladder.domain.size)
+        here = ladder.width[:, times > 0]
+        mean += (weight * weighted_sum(ladder.width, times) / table.rows)[level]
+        least += (weight * here.min(axis=1))[level]
+        greatest += (weight * here.max(axis=1))[level]
+    visits = min(max(visits, 1), _VISITS)
+    if visits == 1:
+        order = np.argsort(mean, kind="stable")
+        return vectors[order], np.full(len(order), np.inf)
+    share = np.arange(1, visits + 1) / visits
+    most = (least[:, None] + np.outer(greatest - least, share)).ravel()
+    order = np.argsort(most, kind="stable")
+    # The last visit releases whatever there is, however sums were rounded.
+    most[visits - 1 :: visits] = np.inf
+    return vectors[order // visits], most[order]
 
 
 def _place_remaining_rows(

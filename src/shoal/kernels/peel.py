@@ -1,4 +1,8 @@
-"""Peeling: level vectors one after the other, each releasing the groups of equal rows that keep the rules."""
+"""Peeling: level vectors one after the other, each releasing the groups of equal rows that keep the rules.
+
+A vector comes several times: at first it releases its narrow cells only, and the wide ones when no other
+vector has narrower ones to offer.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +40,10 @@ def _number_groups(
     distinct: NDArray[np.uint64],
     total: NDArray[np.int64],
 ) -> int:
-    """Number equal ones of ``key[:count]`` alike in ``group``, and weigh them; return how many there are."""
+    """Number equal ones of ``key[:count]`` alike in ``group``, and weigh them; return how many there are.
+
+    Those with -1 in ``group`` are passed over.
+    """
     # Half full at most, so that linear probing finds its place soon.
     bits = 1
     while (1 << bits) < 2 * count:
@@ -46,6 +53,8 @@ def _number_groups(
         slots[slot] = -1
     groups = 0
     for i in range(count):
+        if group[i] < 0:
+            continue
         slot = (key[i] * _GOLDEN) >> np.uint64(64 - bits)
         while slots[slot] >= 0 and distinct[slots[slot]] != key[i]:
             slot = (slot + np.uint64(1)) & mask
@@ -81,7 +90,7 @@ def _trim_groups(
         first[g] = -1
     for i in range(count):
         g = group[i]
-        if total[g] >= rules.size:
+        if g >= 0 and total[g] >= rules.size:
             # Chain the rows of each group that is large enough; the others fail anyway.
             after[i] = first[g]
             first[g] = i
@@ -224,7 +233,9 @@ def peel_classes(
     rules: Rules,
     usual: NDArray[np.int64],
     word: NDArray[np.uint64],
+    cost: NDArray[np.float64],
     vectors: Matrix[np.int64],
+    most: NDArray[np.float64],
     halt: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
     """Class of every row; -1 where no vector found it one.
@@ -237,8 +248,12 @@ def peel_classes(
         values that the rules never have too many of.
     word : uint64[...]
         Words that are added up to the key of a generalised row.
+    cost : float64[...]
+        What a row loses in the node that each of them stands for.
     vectors : int64[v, d]
         For each level vector and axis, where the words of that level begin in ``word``.
+    most : float64[v]
+        What a row loses at most in a cell that the vector releases.
     """
     n, d = codes.shape
     class_of = np.full(n, -1)
@@ -257,9 +272,13 @@ def peel_classes(
         for i in range(count):
             # Random words: equal sums mean that the level vector makes the rows equal.
             sum_ = np.uint64(0)
+            lost = 0.0
             for j in range(d):
-                sum_ += word[vectors[v, j] + codes[left[i], j]]
+                at = vectors[v, j] + codes[left[i], j]
+                sum_ += word[at]
+                lost += cost[at]
             key[i] = sum_
+            group[i] = 0 if lost <= most[v] else -1
         groups = _number_groups(key, weight, left, count, slots, group, distinct, total)
         if rules.limit.size > 0:
             _trim_groups(rules, left, count, group, groups, total, first, after, weight, usual, histogram)
