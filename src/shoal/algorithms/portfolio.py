@@ -14,7 +14,7 @@ from shoal.algorithms.exact.budget import Budget
 from shoal.algorithms.exact.options import TableSpace, find_scale
 from shoal.algorithms.hilbert import Hilbert
 from shoal.algorithms.mondrian import Mondrian
-from shoal.algorithms.partition import Partition
+from shoal.algorithms.partition import Annealing, Partition
 from shoal.algorithms.peel import build_peel_proposal
 from shoal.algorithms.problem import Problem, Progress, silent
 from shoal.algorithms.small_tables import (
@@ -33,6 +33,7 @@ from shoal.algorithms.space import (
 from shoal.codespace.frequency import FrequencyTable
 from shoal.codespace.loss import LOSSES, CellLoss, find_cell_costs
 from shoal.codespace.recoding import Proposal, Recoding
+from shoal.kernels.anneal import anneal_classes, note_near_rows
 from shoal.kernels.cluster import cluster_cells
 from shoal.kernels.compiled import prepare_kernels
 from shoal.kernels.cut_workspace import GREEDY
@@ -54,6 +55,11 @@ _SMALL_ROWS, _PER_ROW = 5_000, 350e-6  # where the default begins to rise, and b
 _LARGEST = 100_000  # rows
 _VECTOR = 0.8e-9  # seconds that a level vector takes per row, about: most come when few rows are left
 _TRIMMED = 8e-9  # or one by which few rows leave
+_LONG = 25_000  # measured rows per row from which on annealing from a high temperature pays
+_DESCENT, _POLISH = 0.08, 0.15  # then shares of the budget before and after it
+_ANNEALING = Annealing(hot=0.04, cooling=0.97, rounds=100)  # ends at 0.002
+_SHAKEN = 2_000  # measured rows per row for each time that descent has stalled
+_SHAKE = Annealing(hot=0.012, cooling=0.9, rounds=12)
 _STARTS = 0.2  # share of the budget for finding where to start from
 _TRIALS = 0.25  # and for finding out which start is best
 _SWEEPS = 1 << 30
@@ -80,7 +86,7 @@ def search_portfolio(
     problem = replace(problem, weights=problem.weights / find_scale(problem.weights))
     space = ClusteringSpace.from_table(problem, split_equal_rows(problem, every=problem.has_value_limits))
     is_small = problem.rows.rows <= _SMALL and is_evolvable(problem)
-    _prepare_kernels(space, is_small)
+    _prepare_kernels(space, is_small, _is_patient(problem, seconds))
     with start_worker(on_progress, problem.threads) as run:
         starts = dict(_build_starts(problem, space, seconds, run, on_progress))
         refined, made = _refine_best_start(problem, space, seconds, starts, run, on_progress)
@@ -128,7 +134,7 @@ def _evolve_best(
     return replace(bred, nodes=nodes, notes=(*refined.notes, note), tried=refined.tried, curve=refined.curve)
 
 
-def _prepare_kernels(space: ClusteringSpace, is_small: bool) -> None:
+def _prepare_kernels(space: ClusteringSpace, is_small: bool, is_patient: bool) -> None:
     """Have the kernels compiled that the search will call, several at once, if they are not there."""
     ruled = space.rules.limit.size > 0
     along: Any = peel_classes if space.measure.root.size > 0 or ruled else cut_sequence
@@ -136,6 +142,8 @@ def _prepare_kernels(space: ClusteringSpace, is_small: bool) -> None:
     kernels = [improve_partition, KERNELS[GREEDY], along, cluster_cells, set_up, hilbert_keys]
     if is_small:
         kernels = [make_children, divide_neighbourhoods, *kernels, pair_costs, cheapest_partners]
+    if is_patient:
+        kernels += [anneal_classes, note_near_rows]
     prepare_kernels(kernels, wide=space.table.codes.dtype == np.uint32, ruled=ruled)
 
 
@@ -179,7 +187,11 @@ def _refine_best_start(
     # The budget is one for all: what the losing starts used is gone.
     others = sum(partition.spent for name, partition in made.items() if name != best)
     chosen = _follow_loss(problem, space, chosen)
-    chosen.refine_classes(_SWEEPS, (1 - _STARTS) * seconds - others, run, on_progress)
+    end = (1 - _STARTS) * seconds - others
+    if _is_patient(problem, seconds):
+        _improve_patiently(chosen, end, space.ident.size * space.step_nanoseconds * 1e-9, run, on_progress)
+    else:
+        chosen.refine_classes(_SWEEPS, end, run, on_progress)
     on_progress("refining", 1.0)
     reached = chosen.loss
     if not chosen.is_told:
@@ -202,6 +214,35 @@ def _refine_best_start(
         curve=_add_time(chosen.curve, others),
     )
     return refined, [partition.class_of() for partition in made.values()]
+
+
+def _is_patient(problem: Problem, seconds: float) -> bool:
+    """Whether it goes on when descent stalls: not by default, and small tables evolve instead."""
+    return seconds > _MOST_SECONDS and problem.rows.rows > _SMALL
+
+
+def _improve_patiently(
+    partition: Partition, end: float, look: float, run: Worker, on_progress: Progress
+) -> None:
+    """Refine, and where nothing helps any more, make the classes a little worse and refine again.
+
+    Parameters
+    ----------
+    end : float
+        The budget, in seconds.
+    look : float
+        Seconds that it takes to measure every row once.
+    """
+    left = end - partition.spent
+    if left >= _LONG * look:
+        partition.refine_classes(_SWEEPS, partition.spent + _DESCENT * left, run, on_progress)
+        partition.anneal_classes(_ANNEALING, end - _POLISH * left, run, on_progress)
+    partition.refine_classes(_SWEEPS, end, run, on_progress)
+    while partition.loss > 0 and partition.spent < end:
+        shaken = min(partition.spent + _SHAKEN * look, end - _POLISH * (end - partition.spent))
+        partition.anneal_classes(_SHAKE, shaken, run, on_progress)
+        partition.refine_classes(_SWEEPS, end, run, on_progress)
+    partition.return_to_best()
 
 
 def _add_time(curve: list[tuple[float, float]], spent: float) -> tuple[tuple[float, float], ...]:
