@@ -28,6 +28,8 @@ from shoal.engines.levels import LevelwisePartition
 from shoal.recipes.recipe import Recipe
 from shoal.table.formats import import_optional
 
+_LEAVES = {"node": pl.Int32, "what": pl.Int32, "value": pl.Int64, "n": pl.Int64}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DiskRows:
@@ -56,7 +58,9 @@ class DiskRows:
 
     def count_leaves(self, work: LeafCounter) -> pl.DataFrame:
         """Counts of all rows, added up."""
-        return _concat(work(self.iterate_batches()))
+        found = [*work(self.iterate_batches())]
+        # Where no sample had a cut to make there are no new leaves, and so nothing to count.
+        return _concat(found) if found else pl.DataFrame(schema=_LEAVES)
 
     def cut_samples(self, sample: LeafSampler, cut: SampleCutter) -> pl.DataFrame:
         """The cuts of some nodes, each by the sample of its rows."""

@@ -3,12 +3,17 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 from tests.cases import thin_out
 
 from shoal.algorithms.mondrian import Mondrian
 from shoal.engines import disk_counting, disk_levels, duckdb
+from shoal.engines.level_workers import TUPLES, VALUE, WEIGHT, LeafCounter, RowLayout
 from shoal.engines.memory import run_in_memory
+from shoal.engines.packing import CodePacking
+from shoal.kernels.sampled_cuts import CutTree
 from shoal.privacy import DistinctL, KAnonymity, TCloseness
 from shoal.recipes.recipe import Recipe
 from shoal.table.samples import write_sample
@@ -62,3 +67,17 @@ def test_releases_are_the_same(source, sensitive, goal, cut, most, tmp_path, mon
     memory, disk = (Path(path).read_bytes() for path in paths)
     assert disk == memory
     assert found.report.ncp == pytest.approx(expected.report.ncp, rel=1e-12)
+
+
+def test_without_new_leaves_nothing_is_counted(tmp_path):
+    layout = RowLayout(CodePacking.from_sizes([4, 5]), (3,))
+    rows = disk_levels.DiskRows(tmp_path / "rows", layout, distinct=3, most=10)
+    table = pl.DataFrame(
+        {"k0": [0, 1, 1], "s0": [0, 1, 2], "n": [1, 2, 3]},
+        schema={"k0": pl.UInt64, "s0": pl.UInt32, "n": pl.Int64},
+    ).to_arrow()
+    rows.write_rows(table.to_batches(), table.schema)
+    root = CutTree(*np.array([[-1], [0], [0], [0]], np.int64))
+    assert rows.count_leaves(LeafCounter(layout, root, 1)).is_empty()
+    counted = rows.count_leaves(LeafCounter(layout, root, 0)).filter(pl.col("what") != VALUE)
+    assert sorted(counted.rows()) == [(0, TUPLES, 0, 2), (0, WEIGHT, 0, 6)]
