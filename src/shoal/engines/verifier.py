@@ -76,7 +76,8 @@ class DatabaseVerifier:
             size = sum_by_place(counted.class_of, counted.count)
             if name is not None:
                 found[name] = counted
-        return judge_counts(Counts(size, found), sensitive, models)
+        suppressed = self._find_suppressed_class(quasi, models, size)
+        return judge_counts(Counts(size, found, suppressed=suppressed), sensitive, models)
 
     def _verify_people(
         self,
@@ -96,8 +97,28 @@ class DatabaseVerifier:
             self._connection.unregister("codes")
             class_of, value, count = (part[each].to_numpy() for each in ("class", "code", "n"))
             found[name] = SensitiveCounts(class_of, value, count, scale, whole)
-        judged = judge_counts(Counts(size, found, rows_of=rows_of), sensitive, models)
+        suppressed = self._find_suppressed_class(quasi, models, size, rows_of)
+        counts = Counts(size, found, rows_of=rows_of, suppressed=suppressed)
+        judged = judge_counts(counts, sensitive, models)
         return replace(judged, people=self.count_people())
+
+    def _find_suppressed_class(
+        self,
+        quasi: Sequence[str],
+        models: Sequence[Model],
+        size: NDArray[np.int64],
+        rows_of: NDArray[np.int64] | None = None,
+    ) -> int | None:
+        """The class of the rows of `*` alone, by `pick_suppressed_class`, where a model asks for it."""
+        if not any(model.averages for model in models):  # it takes a pass over the release
+            return None
+        source = self._open_columns(quasi)
+        hidden = " AND ".join(f"{cell}::VARCHAR = '*'" for cell in self._render_cells(source, quasi))
+        each = "" if rows_of is None else "GROUP BY p"
+        units = f"SELECT count(*) AS n FROM release WHERE {hidden} {each}"
+        query = f"SELECT count(*) AS people, coalesce(sum(n), 0)::BIGINT AS rows FROM ({units})"
+        ((people, rows),) = source.query("release", query).fetchall()
+        return pick_suppressed_class(size, rows_of, rows if rows_of is None else people, rows)
 
     def _group_people(self, quasi: Sequence[str], sensitive: str | None) -> pl.DataFrame:
         """How many people each class has, or how many have each value of a sensitive column in it.
@@ -289,6 +310,19 @@ def number_sensitive_values(
     code = np.full(len(raw), number[-1], np.int32)
     code[there.to_numpy()] = number[:-1]
     return code, scale
+
+
+def pick_suppressed_class(
+    size: NDArray[np.int64], rows_of: NDArray[np.int64] | None, members: int, rows: int
+) -> int | None:
+    """The class of the rows of `*` alone, if there are several of them and other rows beside.
+
+    ``rows`` is how many such rows there are, and ``members`` how many rows or people. Any class of as many is
+    as good: only averages ask for it, to which classes differ in their sizes alone.
+    """
+    if 1 < rows < int((size if rows_of is None else rows_of).sum()):
+        return int(np.flatnonzero(size == members)[0])
+    return None
 
 
 def _pack_numbers(sizes: Sequence[int]) -> list[str]:

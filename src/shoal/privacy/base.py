@@ -43,6 +43,9 @@ class Model(Protocol):
     have to be suppressed have to be on every lower level, too."""
     compares_people: ClassVar[bool] = False
     """Whether it compares how many people a class has with another number of people."""
+    averages: ClassVar[bool] = False
+    """Whether it is an average over the classes, of which rows without any value are none, see
+    `Counts.shown`."""
     known_to_search: ClassVar[bool] = True
     """Whether `least_size` and `rule` say all that it demands of a class. Where they do not, a search that
     works with rules knows only a part of it, and classes that do not satisfy it are merged afterwards."""

@@ -104,7 +104,8 @@ class Counts:
     groups: NDArray[np.integer] | None = None
     """[classes] number of groups of people, where these are counted, see `shoal.privacy.groups`."""
     suppressed: int | None = None
-    """The class whose quasi-identifiers are all suppressed, if several of its rows and others are there."""
+    """The class whose quasi-identifiers are all suppressed, if several of its rows and others are there; or
+    another of the same size."""
 
     equal: EqualCells | None = None
     """What is written in the classes, where a model asks how many rows are equal in some columns."""

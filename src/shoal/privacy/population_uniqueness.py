@@ -46,6 +46,7 @@ class PopulationUniqueness(Model):
     """Where the population lives, instead of both."""
 
     by_class: ClassVar[bool] = False
+    averages: ClassVar[bool] = True
     lasting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -76,6 +76,7 @@ class AverageRisk(Model):
     """Above 0 and below 1."""
 
     by_class: ClassVar[bool] = False
+    averages: ClassVar[bool] = True
     lasting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -126,6 +127,7 @@ class Uniqueness(Model):
     """From 0 to below 1."""
 
     by_class: ClassVar[bool] = False
+    averages: ClassVar[bool] = True
     lasting: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

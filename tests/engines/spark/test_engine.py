@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,11 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.engines.spark.source import PERSON, SparkSource
+from shoal.engines.spark.verifier import verify_release
 from shoal.errors import GoalNotMet, InputError, OutputError, RecipeError
+from shoal.privacy import read_models
+from shoal.table import Origin
 from shoal.table.hierarchies import Hierarchy
 from shoal.table.samples import write_sample
 
@@ -90,6 +95,26 @@ def test_every_class_based_model_is_judged_as_in_memory(frame, people):
     assert release.report.models == expected.report.models
     assert by_row(release.frame).equals(expected.frame.sort("patient_id"))
     release.unpersist()
+
+
+@pytest.mark.parametrize("person", [None, "person"])
+def test_rows_of_stars_lower_no_average(spark, person):
+    release = pl.DataFrame(
+        {
+            "age": ["30"] * 5 + ["40"] * 5 + ["51", "52"] + ["*"] * 30,
+            "sex": ["f"] * 5 + ["m"] * 5 + ["f", None] + ["*"] * 30,
+            "person": [*range(5), 0, 0, 0, 1, 2, 10, 11, *range(20, 50)],
+        }
+    )
+    models = ["average-risk(risk=0.5)", "uniqueness(share=0.5)", "k(k=2)"]
+    frame = spark.createDataFrame(release.to_arrow())
+    source = SparkSource.from_frame(frame, Origin("polars"), ())
+    if person:
+        source = replace(source, frame=source.frame.withColumnRenamed("x2", PERSON))
+    found = verify_release(source, spark, ["age", "sex"], [], read_models(models), {})
+    expected = shoal.verify(release, quasi=["age", "sex"], models=models, person=person)
+    assert found.models == expected.models
+    assert found.models[0].achieved == pytest.approx(4 / 10 if person else 4 / 12)
 
 
 @pytest.mark.exhaustive

@@ -21,7 +21,7 @@ from shoal.engines.spark.coding import join_codes
 from shoal.engines.spark.session import load_functions
 from shoal.engines.spark.source import PERSON, SparkSource
 from shoal.engines.spark.witness import render_cell
-from shoal.engines.verifier import number_sensitive_values
+from shoal.engines.verifier import number_sensitive_values, pick_suppressed_class
 from shoal.privacy import Counts, Model, SensitiveCounts, ValueScale, for_columns
 from shoal.privacy.counts import sum_by_place
 from shoal.table import Column
@@ -64,7 +64,10 @@ def verify_release(
     elif size is None:
         size = _count_class_sizes(released, quasi)
     assert size is not None
-    counts = Counts(size, {}, rows_of=rows_of)
+    suppressed = None
+    if any(model.averages for model in every):
+        suppressed = pick_suppressed_class(size, rows_of, *_count_suppressed(released, quasi))
+    counts = Counts(size, {}, rows_of=rows_of, suppressed=suppressed)
     verdicts |= {at: judge_model(model, counts) for at, model in enumerate(every) if at not in verdicts}
     holds = all(verdict.holds for verdict in verdicts.values())
     verdict = tuple(verdicts[at] for at in range(len(every)))
@@ -91,6 +94,14 @@ def _count_class_sizes(released: SparkSource, quasi: Sequence[str]) -> NDArray[n
     return _repeat_sizes(
         pl.from_arrow(classes.groupBy("size").agg(f.count(f.lit(1)).alias("classes")).toArrow())
     )
+
+
+def _count_suppressed(released: SparkSource, quasi: Sequence[str]) -> tuple[int, int]:
+    """How many rows or people have every quasi-identifier suppressed, and how many rows these are."""
+    hidden = reduce(and_, (key.cast("string") == "*" for key in _build_keys(released, quasi)))
+    found = released.frame.where(hidden)
+    rows = found.count()
+    return found.select(PERSON).distinct().count() if PERSON in found.columns else rows, rows
 
 
 def _count_class_people(
