@@ -105,6 +105,7 @@ def anonymize(
     bottom: Mapping[str, object] | None = None,
     mean: Sequence[str] = (),
     keyed: Sequence[str] = (),
+    weight_column: str | None = None,
 ) -> Release:
     """Anonymize a table.
 
@@ -171,6 +172,7 @@ def anonymize(
         fold=None if fold is None else _check_names("fold", fold),
         mean=_check_names("mean", mean),
         keyed=_check_names("keyed", keyed),
+        weight_column=weight_column,
         render=render,
         row_order=row_order,
         language=language,

@@ -29,7 +29,7 @@ def check_names(recipe: Recipe, table: Table, name: str = "") -> None:
     """
     roles = (*recipe.quasi, *recipe.sensitive, *recipe.identifier, *recipe.plain)
     person = () if recipe.person is None else (recipe.person,)
-    given = (recipe.group, recipe.align, recipe.relative, *recipe.sets)
+    given = (recipe.group, recipe.align, recipe.relative, recipe.weight_column, *recipe.sets)
     named = tuple(column for column in given if column is not None)
     names = table.names
     for column in (*roles, *person, *named, *recipe.types, *recipe.orders):
@@ -69,12 +69,22 @@ def check_use_of_means(recipe: Recipe) -> None:
         )
 
 
+def check_use_of_one_table(recipe: Recipe) -> None:
+    """Refuse settings that are for the rows of one table, of which all are looked at."""
+    others = {"columns of sets": recipe.sets, "event tables": recipe.events, "safepub": recipe.uses_safepub}
+    given = {
+        f"keyed ({quote(recipe.keyed)})": recipe.keyed,
+        f"weight_column '{recipe.weight_column}'": recipe.weight_column is not None,
+    }
+    for what in (what for what, there in given.items() if there):
+        for other in (other for other, there in others.items() if there):
+            raise RecipeError(f"{what} is for one table without sets, not for {other}")
+
+
 def check_rendering(recipe: Recipe) -> None:
     """A row that need not equal any other may not be written as what is present in its class: itself."""
     check_use_of_means(recipe)
-    if recipe.keyed and (recipe.sets or recipe.events):
-        other = "columns of sets" if recipe.sets else "event tables"
-        raise RecipeError(f"keyed ({quote(recipe.keyed)}) is for one table without sets, not for {other}")
+    check_use_of_one_table(recipe)
     if recipe.render in ("label", "interval"):
         return
     written = ("label", "interval", "code")
@@ -130,6 +140,7 @@ def check_counted(recipe: Recipe, within: str, why: str, people: str) -> None:
         "a pseudonym": recipe.pseudonym,
         f"pseudonyms of {quote(recipe.keyed)}": recipe.keyed,
         "relative": recipe.relative is not None,
+        f"the weights in '{recipe.weight_column}'": recipe.weight_column is not None,
     }
     for name in (name for name, given in refused.items() if given):
         raise RecipeError(f"{within} there is no place for {name}: leave it out, or run it in memory")

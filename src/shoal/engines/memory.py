@@ -60,12 +60,14 @@ from shoal.recipes.schema import (
 )
 from shoal.report import Evidence, Report
 from shoal.report.build import measure_column_loss, warn_of_formulas
+from shoal.report.weighted import measure_weighted_loss
 from shoal.table import (
     Column,
     Table,
     choose_layout,
     count_formula_cells,
     read_released,
+    read_weights,
     refuse_nested_columns,
 )
 from shoal.table.personal import announces_person
@@ -157,6 +159,8 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
                 "safepub is not for a search among others: it is carried out by shoal.run alone"
             )
         check_names(recipe, table)
+        if recipe.weight_column is not None:
+            read_weights(table, recipe.weight_column)  # for its errors, before the search
         names = table.names
         known = read_known_columns(recipe, names)
         quasi = {name: known[name] for name in recipe.quasi}
@@ -240,6 +244,15 @@ class MemoryEngine(Engine[Table, PreparedTable, RecodedFrame]):
             group=group,
             other_recodings=tuple(others),
         )
+
+    def build_report(self, recoded: RecodedFrame, found: Verification) -> Report:
+        """What was done and lost; by survey weights, too, if the recipe names some."""
+        report = super().build_report(recoded, found)
+        if self.recipe.weight_column is None:
+            return report
+        weights, rows = read_weights(recoded.table, self.recipe.weight_column), recoded.subject.rows
+        weights = weights if rows is None else weights[rows]
+        return replace(report, weighted_loss=measure_weighted_loss(self.recipe, recoded.recoding, weights))
 
     def render_sets(self, subject: PreparedTable, proposal: Proposal) -> Mapping[str, pl.Series]:
         """Further columns of the release, of every row that takes part; `SetsEngine` has some."""

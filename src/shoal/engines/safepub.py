@@ -22,7 +22,7 @@ from shoal.codespace.encoding import EncodedColumn, build_dictionary
 from shoal.codespace.frequency import CodedRows, FrequencyTable, Histograms
 from shoal.codespace.recoding import ColumnCells, Proposal, Recoding
 from shoal.engines.base import Engine, RecodedTable, carry_out
-from shoal.engines.checks import check_names, check_use_of_means
+from shoal.engines.checks import check_names, check_use_of_means, check_use_of_one_table
 from shoal.engines.inputs import choose_source
 from shoal.engines.prepare import PreparedTable, build_problem, read_known_columns
 from shoal.engines.release import Release
@@ -71,6 +71,7 @@ class SamplingEngine(Engine[RowSource, SamplingPlan, RecodedTable]):
         # Before the table is opened: an error after that could tell something about it.
         recipe = self.recipe
         check_use_of_means(recipe)
+        check_use_of_one_table(recipe)
         # For its error: the goal must have exactly one model safepub.
         find_sampling_parameters(recipe.models)
         if recipe.sets:

@@ -626,6 +626,21 @@ class RecipeSettings:
             "together that are apart otherwise. The key is that of ``pseudonym``.",
         ),
     )
+    weight_column: str | None = field(
+        default=None,
+        metadata=setting(
+            "search",
+            option(
+                "--weight-column",
+                metavar="COLUMN",
+                help="Survey weights: report the loss, too, as if every row were there as often as its "
+                "weight says. The search does not look at them.",
+            ),
+            doc="A column of survey weights: the report then also has the loss as if every row were there as "
+            "often as its weight says. The search does not look at them; the model ``k-map-weights`` does.",
+            label="Survey weights by which the loss is reported",
+        ),
+    )
     key_file: str | None = field(
         default=None,
         metadata=setting(

@@ -126,6 +126,10 @@ class Report(PartlyPickled):
     """Where classes were refined: seconds of the budget that were used up, and the mean width of a cell, from
     0 to 1, at the start and after each sweep."""
 
+    weighted_loss: float | None = None
+    """The loss that was asked for, as if every row were there as often as its survey weight says; None where
+    no weights were named."""
+
     def _collect_kept_state(self) -> dict[str, Any]:
         """What is kept when a report is pickled or copied: its figures, not the rows that they are of."""
         return {each.name: getattr(self, each.name) for each in fields(self)} | {"evidence": None}
@@ -178,8 +182,9 @@ class Report(PartlyPickled):
         for name in ("sets", "tables"):
             if not getattr(self, name):
                 del plain[name]
-        if self.people_left_out is None:
-            del plain["people_left_out"]
+        for name in ("people_left_out", "weighted_loss"):
+            if getattr(self, name) is None:
+                del plain[name]
         return plain
 
     def to_html(self, path: str | Path, excerpt: bool = False) -> None:

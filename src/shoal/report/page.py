@@ -252,6 +252,15 @@ def _draw_costs(report: Report, evidence: Evidence) -> Iterator[str]:
                 value=report.loss["value"],
             )
         )
+    if report.weighted_loss is not None:
+        yield _draw_paragraph(
+            _(
+                "By survey weights, as if every row were there as often as its weight says, the loss "
+                "{name} is {value:.6g}. The search did not look at the weights.",
+                name=report.loss["name"],
+                value=report.weighted_loss,
+            )
+        )
     yield f"<h3>{_('How far values were generalised')}</h3>{_draw_levels(report, evidence)}"
 
 

@@ -89,7 +89,7 @@ def _describe_report() -> Schema:
             **dict.fromkeys((*of_search, "seed", "output"), ANY),
         },
         # The command adds these, and not `Report.to_dict`.
-        {"shoal": _MADE_BY, "checksums": _CHECKSUMS},
+        {"shoal": _MADE_BY, "checksums": _CHECKSUMS, "weighted_loss": NUMBER},
     )
 
 

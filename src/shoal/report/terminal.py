@@ -265,8 +265,12 @@ def _format_classes(found: Report | Verification) -> str:
 
 
 def _other_loss(report: Report) -> str:
-    name, value = report.loss["name"], report.loss["value"]
-    return "" if name == "ncp" else f", {name} {format_loss(value)}"
+    name, value, weighted = report.loss["name"], report.loss["value"], report.weighted_loss
+    found = "" if name == "ncp" else f", {name} {format_loss(value)}"
+    if weighted is None:
+        return found
+    shown = format_percent(weighted) if name == "ncp" else format_loss(weighted)
+    return f"{found}, {shown} by survey weights"
 
 
 def _format_algorithm(algorithm: Mapping[str, Any]) -> str:

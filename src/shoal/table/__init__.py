@@ -8,6 +8,7 @@ from shoal.table.readers import ReadOptions, read_quasi_names, read_released, re
 from shoal.table.rowwise import RowSource, open_rows
 from shoal.table.streams import TableStream, check_streamable, open_stream, read_schema, write_batches
 from shoal.table.types import TYPE_CODES, ColumnType, Inference, infer_type, ordered_values, parse_values
+from shoal.table.weights import read_weights
 from shoal.table.writers import (
     Judge,
     check_writable,
@@ -50,6 +51,7 @@ __all__ = [
     "read_released",
     "read_schema",
     "read_table",
+    "read_weights",
     "refuse_nested_columns",
     "to_strings",
     "write_batches",

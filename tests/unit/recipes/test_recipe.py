@@ -72,6 +72,7 @@ def full(tmp_path):
         bottom={"age": "5%"},
         mean=("sex",),
         keyed=("name",),
+        weight_column="weight of row",
     )
 
 

@@ -228,9 +228,11 @@ def test_what_was_counted_for_another_table_is_not_used(workspace):
 
 def test_the_form_of_settings_comes_from_their_table():
     known = {"loss": ["ncp", "entropy"], "knows": ["1", "2", "3", "all"], "group": ["home"]}
+    known |= {"weight_column": ["final_weight"]}
     made = list_setting_fields(known)
     assert [(dial.name, dial.kind) for _, dial in made] == [
         ("loss", "choice"),
+        ("weight_column", "choice"),
         ("missing", "choice"),
         ("knows", "choice"),
         ("render", "choice"),

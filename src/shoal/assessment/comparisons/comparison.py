@@ -16,8 +16,6 @@ from shoal.algorithms.auto import Auto
 from shoal.algorithms.portfolio import HURRY
 from shoal.assessment.comparisons.pictures import draw_by_k, draw_comparison
 from shoal.assessment.comparisons.utility import measure_utility
-from shoal.assessment.comparisons.weighted import measure_weighted_loss
-from shoal.assessment.risks.survey import read_weights
 from shoal.engines.api import Hierarchies, known_columns
 from shoal.engines.memory import run_in_memory
 from shoal.errors import GoalNotMet, RecipeError, ShoalError
@@ -30,7 +28,7 @@ from shoal.support.files import whole_file
 from shoal.support.notebooks import draw_grid, draw_note, draw_words, follow_progress
 from shoal.support.progress import Progress, silent
 from shoal.support.sweep import find_pareto_front, run_in_parallel
-from shoal.table import ColumnType, ReadOptions, Table, read_table
+from shoal.table import ColumnType, ReadOptions, Table, read_table, read_weights
 
 # Fast ones that take any table; others need hierarchies, a target or much time.
 ALGORITHMS_COMPARED = ("mondrian", "hilbert", "auto")
@@ -104,22 +102,18 @@ class Comparison:
     settings: tuple[Setting, ...]
     outcomes: list[Mapping[str, Any] | None] = field(default_factory=list)
     interrupted: bool = False
-    weight_column: str | None = None
-    """The column of survey weights by which losses are told, too."""
 
     def __post_init__(self) -> None:
         if not self.settings:
             raise RecipeError("there is nothing to compare: every l is above every k")
-        if self.weight_column is not None and self.base.missing == "drop":
-            raise RecipeError("losses by survey weights are those of all rows: take another way than drop")
         for setting in self.settings:  # what no table can repair is said before anything is tried
             setting.build_recipe(self.base)
         self.outcomes = [None] * len(self.settings)
 
     def run(self, table: Table, jobs: int = 1, on_progress: Progress = silent) -> None:
         """Try every setting, ``jobs`` at once (-1 for one per core)."""
-        if self.weight_column is not None:  # for its errors, before long work begins
-            read_weights(table, self.weight_column)
+        if self.base.weight_column is not None:  # for its errors, before long work begins
+            read_weights(table, self.base.weight_column)
         try:
             for done, (number, outcome) in enumerate(
                 run_in_parallel(
@@ -222,7 +216,7 @@ class Comparison:
         utility = None if report.evidence is None else measure_utility(report.evidence.recoding)
         return number, {
             **({} if utility is None else utility.to_dict()),
-            "weighted_loss": self._measure_weighted_loss(table, report),
+            "weighted_loss": report.weighted_loss,
             "payout": self._compute_payout(report),
             "loss": float(report.loss["value"]),
             "ncp": report.ncp,
@@ -236,12 +230,6 @@ class Comparison:
             "status": "done",
             "reason": "",
         }
-
-    def _measure_weighted_loss(self, table: Table, report: Report) -> float | None:
-        if self.weight_column is None or report.evidence is None:
-            return None
-        weights = read_weights(table, self.weight_column)
-        return measure_weighted_loss(self.base, report.evidence.recoding, weights)
 
     def _compute_payout(self, report: Report) -> float | None:
         """What a release brings by row, if a model says what rows bring and what attacks cost."""
@@ -343,9 +331,10 @@ def compare(
         suppress=suppress,
         seed=seed,
         person=person,
+        weight_column=weight_column,
     )
     settings = combine_settings(algorithms, tuple(map(int, np.atleast_1d(k))), l)
-    found = Comparison(base, settings, weight_column=weight_column)
+    found = Comparison(base, settings)
     with follow_progress(on_progress) as tell:
         found.run(table, jobs, tell)
     return found

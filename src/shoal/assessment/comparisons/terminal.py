@@ -87,7 +87,7 @@ def _list_columns(found: Comparison) -> Iterator[tuple[str, Callable[[Mapping[st
     if found.base.loss != "ncp":
         yield found.base.loss, lambda row: "" if row["loss"] is None else f"{row['loss']:.4f}"
     yield "detail lost", lambda row: _format_share(row["ncp"])
-    if found.weight_column is not None:
+    if found.base.weight_column is not None:
         heading = f"{found.base.loss} by weights"
         yield heading, lambda row: "" if row["weighted_loss"] is None else f"{row['weighted_loss']:.4f}"
     if found.base.suppress > 0:

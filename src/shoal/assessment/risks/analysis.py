@@ -36,7 +36,6 @@ from shoal.assessment.risks.survey import (
     SurveyFigures,
     estimate_individual_risk,
     measure_survey,
-    read_weights,
 )
 from shoal.assessment.risks.wildcards import sum_fitting_classes
 from shoal.engines.api import Hierarchies, known_columns, name_events
@@ -54,7 +53,7 @@ from shoal.support.notebooks import draw_grid, draw_note, draw_words, follow_pro
 from shoal.support.pickling import PartlyPickled
 from shoal.support.progress import Progress, silent
 from shoal.support.warning_codes import CodedWarning
-from shoal.table import Column, ColumnType, ReadOptions, Table, read_table, write_table
+from shoal.table import Column, ColumnType, ReadOptions, Table, read_table, read_weights, write_table
 from shoal.table.personal import Role, announces_person
 from shoal.verification.tables import EVENT_TABLE, join_events
 from shoal.verification.verifier import count_classes, row_classes

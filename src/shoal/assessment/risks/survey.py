@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.errors import InputError
 from shoal.privacy.expected_share import compute_expected_share
-from shoal.table import Table, parse_values
 
 Floats = NDArray[np.float64]
 
@@ -37,19 +35,6 @@ class SurveyFigures:
     def to_dict(self) -> dict[str, Any]:
         """As plain values, for JSON."""
         return asdict(self)
-
-
-def read_weights(table: Table, name: str) -> Floats:
-    """The weight of each row: a number above 0."""
-    series = table.column(name)
-    if not series.dtype.is_numeric():
-        series = parse_values(series, "float", name)
-    if (missing := series.null_count()) > 0:
-        raise InputError(f"{table.origin}: the weight '{name}' is missing in {missing:,} rows")
-    weights = series.cast(float).to_numpy()
-    if (bad := weights[~((weights > 0) & np.isfinite(weights))]).size:
-        raise InputError(f"{table.origin}: the weight '{name}' must be above 0, but here it has {bad[0]:g}")
-    return np.asarray(weights, np.float64)
 
 
 def estimate_individual_risk(frequency: NDArray[np.integer], weighted: Floats) -> Floats:

@@ -116,10 +116,9 @@ def compare(
         others="keep",  # nothing is released
         person=person,
         group=group,
+        weight_column=weight_column,
     )
-    Comparison(
-        draft, tried, weight_column=weight_column
-    )  # what can be refused without the table is refused before it is read
+    Comparison(draft, tried)  # what can be refused without the table is refused before it is read
     table = read_table(input, draft.reading)
     role = a.roles_of(table, roles, quasi, sensitive, identifier, plain, person=person, group=group)
     base = replace(
@@ -131,7 +130,7 @@ def compare(
         types=a.types_of(table, types, type),
         weights=a.weights_of(role["quasi"], weights, weight),
     )
-    found = Comparison(base, tried, weight_column=weight_column)
+    found = Comparison(base, tried)
 
     def show_result() -> None:
         if print_if_json(found.to_dict, as_json, quiet):

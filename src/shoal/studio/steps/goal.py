@@ -349,6 +349,14 @@ def _draw_algorithm(page: Page) -> None:
     draw_form(ALGORITHMS[goal.algorithm.name], goal.algorithm.values, change_parameters, {})
 
 
+def _list_weight_columns(page: Page) -> list[str]:
+    """Columns that can be survey weights: numbers by which nobody is recognised."""
+    workspace = page.workspace
+    roles = {name: choice.role for name, choice in workspace.choices.items()}
+    others = [name for name, role in roles.items() if role not in ("quasi", "identifier", "person", "group")]
+    return [name for name in others if workspace.type_of(name) in ("integer", "float")]
+
+
 def _draw_other_settings(page: Page) -> None:
     goal = page.workspace.goal
     theme.text(_("Measure and release"), "", "h3")
@@ -356,7 +364,8 @@ def _draw_other_settings(page: Page) -> None:
     def change_setting(name: str, value: Any) -> None:
         _store_goal(page, page.workspace.goal.change_form(**{name: value}))
 
-    draw_settings(goal.form, change_setting, {"loss": list(LOSSES)}, without=PEOPLE)
+    known = {"loss": list(LOSSES), "weight_column": _list_weight_columns(page)}
+    draw_settings(goal.form, change_setting, known, without=PEOPLE)
     theme.text(_("How much each column matters"), "small strong")
     with theme.box("dials"):
         for name in (*page.workspace.of_role("quasi"), *page.workspace.of_role("set")):
