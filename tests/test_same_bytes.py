@@ -55,6 +55,8 @@ PERMITTED = {
     ("privacy/population_uniques.py", "elementary"): "what is found is rounded to six digits",
     ("table/samples/hospital/illness.py", "elementary"): "rounded to twelve decimals",
     ("assessment/usefulness.py", "product"): "shades of a picture in the studio",
+    ("recipes/ledger.py", "frame sort"): "by all columns: rows that are equal are alike",
+    ("table/native.py", "product"): "the type of what a list holds",
     ("table/frames.py", "unique"): "that of pandas, which keeps the order",
     ("table/frames.py", "frame sort"): "by all that is released: rows that are equal are alike",
     ("teach/lessons/lesson.py", "elementary"): "a number in words, rounded to one decimal",

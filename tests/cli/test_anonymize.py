@@ -401,5 +401,8 @@ def test_a_column_that_is_left_out_may_hold_anything(shoal):
         shoal.succeeds(*line, *way, "-o", "out.parquet", "--recipe-out", "recipe.toml")
         assert pl.read_parquet("out.parquet").columns == ["age"]
     shoal.succeeds("run", "recipe.toml", "--report", "b.html", "--quiet")
-    assert "'parts'" in shoal.fails(2, *line, "--plain", "parts", "-o", "out.parquet")
+    shoal.succeeds(*line, "--plain", "parts", "-o", "kept.parquet")
+    assert pl.read_parquet("kept.parquet")["parts"].to_list() == frame["parts"].to_list()
+    assert "'parts'" in shoal.fails(2, *line, "--plain", "parts", "-o", "out.csv")
+    assert "'parts'" in shoal.fails(2, *line, "--sensitive", "parts", "--l", 2, "-o", "out.parquet")
     assert "unknown column 'part'" in shoal.fails(2, *line, "--identifier", "part", "-o", "out.parquet")

@@ -169,7 +169,7 @@ def test_while_a_sample_is_made(start, tmp_path, files, name, number):
 @pytest.mark.slow
 def test_while_a_release_is_verified(start, tmp_path):
     code = PAUSING.replace(
-        'if where == "move"', "import shoal.table; shoal.table.read_table = pause\nif False"
+        'if where == "move"', "import shoal.table; shoal.table.read_released = pause\nif False"
     )
     running = start(
         sys.executable, "-c", code, "nowhere", "verify", "people.csv", "-q", "age", "-k", 2, "--json"
