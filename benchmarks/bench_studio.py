@@ -1,6 +1,8 @@
-"""The studio: what the curve of a goal costs and how right it is; and 3 million rows in the browser.
+"""The studio: what the curve of a goal costs and how right it is; long use; 3 million rows in the browser.
 
-The second part measures CPU and memory of the server until the preview is there, and to scroll.
+The second part makes twenty runs and loads two hundred pages in one studio, and measures the server's
+memory on the way. The third measures CPU and memory of the server until the preview is there, and to
+scroll. ``python benchmarks/bench_studio.py curve long large`` names the parts; without names all run.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -30,6 +33,9 @@ ROWS = 3_000_000
 LIMIT = 10.0  # CPU seconds to the preview
 SCREENS = 40
 CURVE = 1.0  # CPU seconds until the first curve is there
+LONG_ROWS = 1_000
+RUNS, LOADS = 20, 200
+GROWTH = 0.1  # of the memory after half of the runs, or of the loads, that the other half may add
 TESTS = Path(__file__).parents[1] / "tests"
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -85,7 +91,11 @@ def _find_error(rough: dict[int, float], exact: dict[int, float], known: dict[in
 
 
 def main() -> None:
-    measure_curve()
+    parts = sys.argv[1:] or ["curve", "long", "large"]
+    if "curve" in parts:
+        measure_curve()
+    if not {"long", "large"} & set(parts):
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         driver = load("chromium", TESTS / "conftest.py").chromium(folder / "profile")
@@ -93,10 +103,55 @@ def main() -> None:
             print("skipped: there is no chromium")
             sys.exit(0)
         try:
-            for suffix in ("csv", "parquet"):
+            if "long" in parts:
+                measure_long_use(folder, driver)
+            for suffix in ("csv", "parquet") if "large" in parts else ():
                 measured(folder, driver, suffix)
         finally:
             driver.quit()
+
+
+def measure_long_use(folder: Path, driver: Any) -> None:
+    """Memory of the server over many runs and many page loads; the second half of each may add little."""
+    table = folder / "few.csv"
+    write_sample("hospital", table, LONG_ROWS)
+    studio = load("hand", TESTS / "browser" / "studio" / "conftest.py")
+    server = studio.Server(str(table), folder=folder)
+    try:
+        hand, process = studio.Hand(driver, server, folder), server.process.pid
+        figures = Figures(f"{RUNS} runs of {LONG_ROWS:,} rows and {LOADS} page loads in one studio")
+        make_runs(hand, lambda part: _note_memory(figures, process, f"{part} of the runs"))
+        before = memory(process, "VmRSS")
+        for at in range(LOADS):
+            hand.open(("open", "describe", "goal", "run", "explore", "release")[at % 6])
+            hand.until(lambda: driver.find_elements("css selector", ".forward"), "the foot of the step")
+            if at + 1 == LOADS // 2:
+                before = _note_memory(figures, process, "half of the page loads")
+        after = _note_memory(figures, process, "all page loads")
+        figures.add("growth over the second half of the page loads", after / before - 1, "", GROWTH)
+        figures.close()
+    finally:
+        server.stop()
+
+
+def make_runs(hand: Any, note: Callable[[str], float]) -> None:
+    """Twenty runs, each of another size of groups; after half of them and after all memory is noted."""
+    hand.open("describe")
+    hand.sees("recognisable columns")
+    for at in range(RUNS):
+        hand.open("goal")
+        hand.type("people at least look alike in every group (k-anonymity)", str(at + 2))
+        hand.press("On to the run", then="Start a run")
+        hand.start_run()
+        hand.until(lambda done=at + 1: hand.text().count("of the detail lost") == done, f"run {at + 1}")
+        if at + 1 in (RUNS // 2, RUNS):
+            note("half" if at + 1 < RUNS else "all")
+
+
+def _note_memory(figures: Figures, process: int, after: str) -> float:
+    found = memory(process, "VmRSS")
+    figures.add(f"memory after {after}", found, "GB")
+    return found
 
 
 def measured(folder: Path, driver: Any, suffix: str) -> None:

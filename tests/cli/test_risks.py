@@ -36,6 +36,23 @@ def test_risk_tells_the_danger(shoal, people):
     assert len(summary.splitlines()) < len(out.splitlines()) / 2
 
 
+def test_a_summary_of_many_columns_names_those_that_tell_most(shoal, write):
+    names = [f"c{at}" for at in range(9)]
+    rows = [[row % (at + 2) for at in range(8)] + [row if row < 20 else 0] for row in range(200)]
+    lines = [",".join(names), *(",".join(map(str, row)) for row in rows)]
+    table = write("wide.csv", "\n".join(lines))
+    out = shoal.succeeds("risk", table, "-q", "c0,c1")
+    said, sets = out.partition("Columns that tell rows apart most")[2].split("Sets of columns")
+    listed = [line.split()[0] for line in said.splitlines() if line.strip().startswith("c")]
+    # The last one is the same in most rows, but a tenth of the rows stand alone by it.
+    assert listed == ["column", "c8", "c7", "c6", "c5", "c4", "c3"]
+    assert sets.partition("Common demands")[0].count("c8, ") + sets.count(", c8") > 0
+    whole = shoal.succeeds("risk", table, "-q", "c0,c1", "--details")
+    said = whole.partition("How each column tells rows apart")[2].split("If one column more")[0]
+    assert [line.split()[0] for line in said.splitlines() if line.strip().startswith("c")][1:] == names
+    assert len(out.splitlines()) < len(whole.splitlines()) / 2
+
+
 def test_risk_of_a_release_is_lower(shoal, people):
     shoal.succeeds(
         "anonymize", people, *QUASI, "--identifier", "name", "-k", 3, "-o", "release.csv", "--quiet"

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from nicegui import events, ui
 
 from shoal.assessment.tradeoffs import SIZES, TradeoffPoint
 from shoal.errors import ShoalError
-from shoal.report import svg
 from shoal.report.prose import capitalize_sentence
 from shoal.studio import theme
 from shoal.studio.page import Page
 from shoal.studio.problems import find_goal_problem
+from shoal.studio.risk_plane import Place, draw_choice, draw_risk_plane, place_element
 from shoal.studio.state import ComponentSettings, GoalSettings
 from shoal.studio.tradeoff import Tradeoff, renew_tradeoff
 from shoal.support.language import mark
@@ -77,42 +78,38 @@ def _draw_curve(page: Page) -> None:
 
 
 def _draw_chart(page: Page, points: list[TradeoffPoint], here: int) -> None:
-    places = [(point.risk, point.loss) for point in points]
-    drawn, at = svg.draw_plane(
+    found = [(point.risk, point.loss) for point in points]
+
+    def draw_points(places: list[Place]) -> None:
+        for point, at in zip(points, places, strict=True):
+            kind = f"dot {'exact' if point.exact else ''} {'here' if point.k == here else ''}"
+            place_element(theme.box(kind, "span"), at)
+
+    draw_risk_plane(
         _("Loss against risk, one point per size of groups"),
-        places,
-        sorted(places),
-        _("highest risk that a person is found"),
-        _("detail lost"),
+        found,
+        sorted(found),
+        draw_points,
+        [partial(_draw_choice, page, point, point.k == here) for point in points],
+        aria_hidden="true",
     )
-    with theme.box("frontier-box"):
-        with theme.box("frontier"):
-            theme.draw_chart(drawn)
-            with theme.box("frontier-points", aria_hidden="true"):
-                for point, (x, y) in zip(points, at, strict=True):
-                    kind = f"dot {'exact' if point.exact else ''} {'here' if point.k == here else ''}"
-                    theme.box(kind, "span").style(f"left: {100 * x:.2f}%; top: {100 * y:.2f}%")
-        with theme.box("frontier-list", "ul"):
-            for point in points:
-                _draw_choice(page, point, point.k == here)
 
 
 def _draw_choice(page: Page, point: TradeoffPoint, here: bool) -> None:
-    kind = f"run-choice {'here' if here else ''}"
-    with theme.box("", "li"), theme.box(kind, "button", aria_pressed=str(here).lower()) as made:
-        theme.text(f"{point.k}", "number", "span")
-        with theme.box("", "span"):
-            about = "" if point.exact else _("about ")
-            told = _(
-                "{about}{loss} lost, risk {risk}",
-                about=about,
-                loss=theme.format_percent(point.loss),
-                risk=theme.format_percent(point.risk),
-            )
-            theme.text(told, "small", "span", data_size=str(point.k))
-    made.props["data-key"] = _("size {k}", k=point.k)
+    told = _(
+        "{about}{loss} lost, risk {risk}",
+        about="" if point.exact else _("about "),
+        loss=theme.format_percent(point.loss),
+        risk=theme.format_percent(point.risk),
+    )
+    made = draw_choice(
+        point.k,
+        here,
+        _("size {k}", k=point.k),
+        lambda: _set_size(page, point.k),
+        lambda: theme.text(told, "small", "span", data_size=str(point.k)),
+    )
     made.props["aria-label"] = f"k = {point.k}: {told}"
-    made.on("click", lambda: _set_size(page, point.k))
 
 
 def _describe_state(found: Tradeoff) -> str:

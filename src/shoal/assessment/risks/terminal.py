@@ -21,12 +21,16 @@ from shoal.support.rates import CONFIDENCE
 _COLOURS = {"quasi": "yellow", "sensitive": "red", "identifier": "magenta", "person": "cyan", "plain": "dim"}
 # Bounds where common demands lie: 5, 11 and 20 rows, as in `presets`.
 _SIZES = ((1, 1), (2, 4), (5, 10), (11, 19), (20, 49), (50, 99), (100, None))
-_FEW_COLUMNS, _MOST_COLUMNS, _MOST_SETS = 12, 30, 5
+_FEW_COLUMNS, _MOST_COLUMNS, _FEW_SETS, _MOST_SETS = 6, 30, 3, 5
 _ATTACKERS = "How sure an attacker can be whose row it is"
 _COLUMNS = "How each column tells rows apart"
 _SETS = "Sets of columns that single out most"
 _DEMANDS = "Common demands"
-_MORE = "--details shows what each privacy model finds, more sets of columns, and the sources of the demands"
+_TELLING = "Columns that tell rows apart most"
+_MORE = (
+    "--details shows all columns, more sets of them, what each privacy model finds, and the sources of the "
+    "demands"
+)
 
 
 def show_risk(console: Console, source: str, found: Risk, details: bool = False) -> None:
@@ -96,9 +100,13 @@ def _format_headline(source: str, found: Risk) -> Text:
 def _list_summary(found: Risk) -> Iterator[tuple[str, RenderableType]]:
     yield _ATTACKERS, Group(_draw_attackers(found), *_sum_up_attackers(found))
     yield from _list_members(found)
-    yield _COLUMNS, _draw_columns(found, _FEW_COLUMNS)
+    columns = found.sets.columns
+    # A hundredth of the rows more or less that stand alone says little: then the pairs decide.
+    few = sorted(columns, key=lambda each: (round(each.uniqueness, 2), each.separation), reverse=True)
+    few = few[:_FEW_COLUMNS]
+    yield (_COLUMNS if len(few) == len(columns) else _TELLING), _draw_columns(found, few)
     # The largest sets single out most rows: those of fewer columns are parts of them.
-    if worst := [one for each in found.sets.sizes[-1:] for one in each.worst[:_MOST_SETS]]:
+    if worst := [one for each in found.sets.sizes[-1:] for one in each.worst[:_FEW_SETS]]:
         yield _SETS, _draw_column_sets(worst)
     yield _DEMANDS, _draw_presets_briefly(found)
 
@@ -120,7 +128,7 @@ def _list_details(found: Risk) -> Iterator[tuple[str, RenderableType]]:
     yield _ATTACKERS, Group(_draw_attackers(found), *_sum_up_attackers(found), *_explain_attackers(found))
     yield from _list_members(found)
     yield "What each privacy model finds in the table as it is", _draw_models(found)
-    yield _COLUMNS, _draw_columns(found)
+    yield _COLUMNS, _draw_columns(found, found.sets.columns)
     if found.added:
         yield "If one column more is known than the quasi-identifiers", _draw_added_columns(found)
     if any(each.worst for each in found.sets.sizes):
@@ -359,17 +367,17 @@ def _format_figure(value: float | None) -> str:
     return "no value" if value == float("inf") else f"{value:.4g}"
 
 
-def _draw_columns(found: Risk, most: int = _MOST_COLUMNS) -> Table:
+def _draw_columns(found: Risk, columns: Sequence[ColumnSet]) -> Table:
     table = plain_table("column", "role", "values", "rows it singles out", "pairs it tells apart", "")
     _align_right(table, range(2, 5))
     role = dict.fromkeys(found.quasi, "quasi") | dict.fromkeys(found.sensitive, "sensitive")
-    for each in found.sets.columns[:most]:
+    for each in columns[:_MOST_COLUMNS]:
         (name,) = each.columns
         its = role.get(name, "")
         cells = f"{each.classes:,}", format_percent(each.uniqueness), format_percent(each.separation)
         table.add_row(Text(name), Text(its, _COLOURS.get(its, "")), *cells, draw_bar(each.separation, 12))
-    if len(found.sets.columns) > most:
-        table.add_row(Text(f"{len(found.sets.columns) - most} more; --json has all", "dim"))
+    if len(columns) > _MOST_COLUMNS:
+        table.add_row(Text(f"{len(columns) - _MOST_COLUMNS} more; --json has all", "dim"))
     return table
 
 

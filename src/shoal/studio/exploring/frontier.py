@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from shoal.report import svg
 from shoal.studio import theme
 from shoal.studio.page import Page
+from shoal.studio.risk_plane import Place, draw_choice, draw_risk_plane, place_element
 from shoal.studio.running import Run
 from shoal.studio.words import summarize_models
 from shoal.support.language import translate as _
@@ -45,45 +46,38 @@ def draw_frontier(page: Page, shown: Run, open_run: Callable[[Run], None]) -> No
 
 def _draw_chart(done: list[Run], shown: Run, open_run: Callable[[Run], None]) -> None:
     points = [get_risk_and_loss(run) for run in done]
-    # The drawing has no points: they are buttons of the page, which the keyboard reaches.
-    drawn, places = svg.draw_plane(
+
+    # Points are buttons, which the keyboard reaches; those that lie on each other would hide each other.
+    def draw_points(places: list[Place]) -> None:
+        for run, at in zip(done, separate_points(places), strict=True):
+            _draw_point(run, at, run is shown, open_run)
+
+    draw_risk_plane(
         _("Loss against risk, one point per run"),
         points,
         find_front(points),
-        _("highest risk that a person is found"),
-        _("detail lost"),
+        draw_points,
+        [partial(_draw_list_item, run, run is shown, open_run) for run in done],
+        role="group",
+        aria_label=_("Runs"),
     )
-    with theme.box("frontier-box"):
-        with theme.box("frontier"):
-            theme.draw_chart(drawn)
-            with theme.box("frontier-points", role="group", aria_label=_("Runs")):
-                # Points that lie on each other would hide each other.
-                for run, at in zip(done, separate_points(places), strict=True):
-                    _draw_point(run, at, run is shown, open_run)
-        with theme.box("frontier-list", "ul"):
-            for run in done:
-                _draw_list_item(run, run is shown, open_run)
     theme.text(_("The dashed line joins the runs that no other run beats in both."), "soft small")
 
 
 def _draw_list_item(run: Run, here: bool, open_run: Callable[[Run], None]) -> None:
     risk, lost = get_risk_and_loss(run)
-    kind = f"run-choice {'here' if here else ''}"
-    with theme.box("", "li"), theme.box(kind, "button", aria_pressed=str(here).lower()) as made:
-        theme.text(str(run.number), "number", "span")
-        with theme.box("", "span"):
-            goal = summarize_models(run.recipe)
-            theme.text(f"{run.name}: {goal}" if run.name else goal, "small strong", "span")
-            told = _(
-                "{lost} lost, risk {risk}", lost=theme.format_percent(lost), risk=theme.format_percent(risk)
-            )
-            theme.text(told, "small soft", "span")
-    # By this key the focus is found again after a redraw.
-    made.props["data-key"] = _("run {number}", number=run.number)
-    made.on("click", lambda: open_run(run))
+    goal = summarize_models(run.recipe)
+    told = _("{lost} lost, risk {risk}", lost=theme.format_percent(lost), risk=theme.format_percent(risk))
+
+    def draw_words() -> None:
+        theme.text(f"{run.name}: {goal}" if run.name else goal, "small strong", "span")
+        theme.text(told, "small soft", "span")
+
+    key = _("run {number}", number=run.number)
+    draw_choice(run.number, here, key, lambda: open_run(run), draw_words)
 
 
-def _draw_point(run: Run, at: tuple[float, float], here: bool, open_run: Callable[[Run], None]) -> None:
+def _draw_point(run: Run, at: Place, here: bool, open_run: Callable[[Run], None]) -> None:
     risk, lost = get_risk_and_loss(run)
     told = _(
         "{title}: {recipe}; risk {risk}, {lost} of detail lost",
@@ -100,7 +94,7 @@ def _draw_point(run: Run, at: tuple[float, float], here: bool, open_run: Callabl
         title=told,
         aria_pressed=str(here).lower(),
     )
-    made.style(f"left: {100 * at[0]:.2f}%; top: {100 * at[1]:.2f}%")
+    place_element(made, at)
     made.on("click", lambda: open_run(run))
 
 

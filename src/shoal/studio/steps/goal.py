@@ -235,7 +235,8 @@ def _draw_current_measures(workspace: StudioWorkspace) -> None:
         for k in _SIZES
     ]
     theme.text(_("People in groups that are smaller than"), "small strong")
-    theme.draw_chart(svg.draw_bars(_("People in small groups"), lines, ["before"]))
+    with theme.box("narrow-chart"):
+        theme.draw_chart(svg.draw_bars(_("People in small groups"), lines, ["before"]))
     for name, each in found.sensitive.items():
         theme.text(f"{name}: {_describe_diversity(each.distinct_l)}.", "small soft")
 
