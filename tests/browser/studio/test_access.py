@@ -37,6 +37,12 @@ def check_width(hand, step: str, width: int) -> None:
         "const r = document.querySelector('.inner').getBoundingClientRect(); return r.width / innerWidth"
     )
     assert used > 0.7, (step, width, used)
+    cut = "const nav = document.querySelector('nav'); return nav.scrollWidth - nav.clientWidth"
+    assert (step, width, hand.driver.execute_script(cut)) <= (step, width, 0)
+    heights = (
+        "return [...document.querySelectorAll('.frontier text')].map(e => e.getBoundingClientRect().height)"
+    )
+    assert all(high >= 9 for high in hand.driver.execute_script(heights)), (step, width)
 
 
 @pytest.mark.slow
