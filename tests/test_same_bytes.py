@@ -50,6 +50,7 @@ PERMITTED = {
     ("kernels/collapse.py", "argsort"): "no two keys are equal",
     ("kernels/regroup.py", "argsort"): "numba's merge sort is stable, and goes by that name alone",
     ("kernels/neighbourhoods.py", "argsort"): "numba's merge sort is stable, and goes by that name alone",
+    ("verification/outsider.py", "argsort"): "of rows that are equal the least number is taken",
     ("verification/outsider.py", "group_by"): "joined to the rows afterwards",
     ("report/statistics.py", "elementary"): "rounded to whole numbers, and never halfway between two",
     ("privacy/population_uniques.py", "elementary"): "what is found is rounded to six digits",

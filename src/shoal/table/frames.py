@@ -277,7 +277,10 @@ def _number_names(columns: Sequence[pl.Series]) -> pl.DataFrame:
 
 def _gather_rows(columns: Sequence[pl.Series], rows: NDArray[np.integer[Any]]) -> list[pl.Series]:
     """Some rows of many columns: together, since one by one thousands of them take far longer."""
-    return _number_names(columns)[rows].get_columns() if columns else []
+    # Mostly all rows are taken as they stand; in one piece, as they are when they are gathered.
+    if not columns or (rows.size == len(columns[0]) and np.array_equal(rows, np.arange(rows.size))):
+        return [series.rechunk() for series in columns]
+    return _number_names(columns)[rows].get_columns()
 
 
 def _as_pandas(series: pl.Series, same: bool) -> Any:

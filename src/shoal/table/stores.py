@@ -58,7 +58,7 @@ def store_file(path: Path, address: str) -> None:
     with _explain(address, OutputError):
         system, target = _find_system(address)
         parent = target.rpartition("/")[0]
-        temporary = f"{parent}/.{PurePosixPath(target).name[:64]}.{os.urandom(4).hex()}.tmp".lstrip(
+        temporary = f"{parent}/.{PurePosixPath(target).name[:64]}.{os.urandom(4).hex()}.part".lstrip(
             "/" * (not parent)
         )
         try:

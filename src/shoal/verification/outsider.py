@@ -37,6 +37,7 @@ _PARTS = rf"^(?P<key>{_STRING})\s*:\s*(?P<value>.*)$"
 _Source = Path | bytes
 _MOST_KEYS = 200
 _SHORT = 1 << 14  # rows up to which all columns are numbered at once
+_SAMPLE = 4096  # rows by which it is guessed whether most cells of a column differ
 # Numbered as texts: -0.0 and 0.0 are equal as floats, but not to a reader.
 _NAMED = (pl.String, pl.Categorical, pl.Enum, pl.Boolean, pl.Null)
 _LARGEST = 1 << 62  # what the numbers of several columns make together
@@ -88,11 +89,45 @@ def number_cells(column: pl.Series) -> tuple[NDArray[np.int64], int]:
     Values are told apart by all that they hold: a time by its nanoseconds, 0.0 from -0.0.
     """
     if column.dtype.is_float() or column.dtype in _NAMED:
-        number = column.cast(pl.String).cast(pl.Categorical(pl.Categories.random())).to_physical()
+        text = column.cast(pl.String)
+        if _seems_diverse(text) and (found := _number_by_hash(text)) is not None:
+            return found
+        number = text.cast(pl.Categorical(pl.Categories.random())).to_physical()
     else:
         number = column.to_physical().rank("dense")
     null = int(number.max() or 0) + 1  # type: ignore[arg-type]
     return number.fill_null(null).to_numpy().astype(np.int64), null + 1
+
+
+def _seems_diverse(text: pl.Series) -> bool:
+    """Whether most cells of a long column seem to differ from all others."""
+    if len(text) <= _SHORT:
+        return False
+    sample = text.gather_every(max(len(text) // _SAMPLE, 1))
+    return 10 * sample.n_unique() > 9 * len(sample)
+
+
+def _number_by_hash(text: pl.Series) -> tuple[NDArray[np.int64], int] | None:
+    """The same for texts of which many differ: to sort numbers takes less than to keep all texts.
+
+    None where two different texts have one hash; then they must be told apart in another way.
+    """
+    hashed = text.hash().to_numpy()
+    order = np.argsort(hashed)
+    ordered = hashed[order]
+    begins = np.concatenate(([True], ordered[1:] != ordered[:-1]))
+    example = np.minimum.reduceat(order, np.flatnonzero(begins))  # the first row of each text
+    which = np.empty(hashed.size, np.int64)
+    which[order] = np.cumsum(begins) - 1
+    if not text.gather(example[which]).eq_missing(text).all():
+        return None
+    is_first = np.zeros(hashed.size, np.bool_)
+    is_first[example] = True
+    is_first &= text.is_not_null().to_numpy()
+    count = int(np.count_nonzero(is_first))
+    number = (np.cumsum(is_first) - 1)[example][which]  # in order of appearance
+    number[text.is_null().to_numpy()] = count
+    return number, count + 1
 
 
 class CellNumbers:
@@ -107,10 +142,16 @@ class CellNumbers:
         self._place: dict[str, int] = {}
         self._ranks: NDArray[np.int64] | None = None
         self._kept: dict[str, tuple[NDArray[np.unsignedinteger], int]] = {}
+        self._rows: tuple[tuple[str, ...], NDArray[np.uint32]] | None = None
 
     def number_rows(self, names: Sequence[str]) -> NDArray[np.int64]:
         """Number rows as `number_rows` does, by the cells of some columns."""
-        return _combine_numbers((self.number_column(name) for name in names), self._frame.height)
+        key = tuple(names)
+        # Several checks ask for the classes: the last answer is kept.
+        if self._rows is None or self._rows[0] != key:
+            found = _combine_numbers((self.number_column(name) for name in names), self._frame.height)
+            self._rows = key, found.astype(np.uint32)  # of rows there are fewer
+        return self._rows[1].astype(np.int64)
 
     def number_column(self, name: str) -> tuple[NDArray[np.int64], int]:
         """Number the values of a column; null is the last."""
@@ -156,7 +197,9 @@ def _combine_numbers(cells: Iterable[tuple[NDArray[np.int64], int]], rows: int) 
         # Ranks as long as a list of all keys is short: a list is faster than to sort, and ranks stay few.
         if size * count > _LARGEST or size <= dense < size * count:
             key, size = _rank_keys(key, size, dense)
-        key, size = key * count + number, size * count
+        key *= count
+        key += number
+        size *= count
     return _rank_keys(key, size, dense)[0]
 
 

@@ -9,6 +9,7 @@ import shoal
 from shoal.cli import run_command_line
 from shoal.cli.process import run_to_end
 from shoal.errors import InputError, OutputError
+from shoal.support.files import whole_path
 from shoal.table import stores
 
 fsspec = pytest.importorskip("fsspec")
@@ -108,3 +109,19 @@ def test_an_existing_file_is_replaced(store):
     put(store, "/release.csv")
     shoal.anonymize(PEOPLE, **GOAL).write("memory://release.csv")
     assert b"[21-28]" in store.cat("/release.csv")
+
+
+def test_the_clean_up_of_another_run_leaves_alone_what_is_being_sent(tmp_path, monkeypatch):
+    copy = stores.shutil.copyfileobj
+
+    def send_beside_another_run(source, target, size):
+        copy(source, target, size)
+        target.flush()
+        with whole_path(tmp_path / "other.csv"):  # removes what ended runs have left there
+            pass
+
+    monkeypatch.setattr(stores.shutil, "copyfileobj", send_beside_another_run)
+    target = tmp_path / "release.csv"
+    shoal.anonymize(PEOPLE, **GOAL).write(f"file://{target}")
+    assert "[21-28]" in target.read_text()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["other.csv", "release.csv"]

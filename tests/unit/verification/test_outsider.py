@@ -47,3 +47,22 @@ def test_long_columns_are_numbered_once(monkeypatch):
         assert (found.tolist(), size) == (number.tolist(), count)
     monkeypatch.setattr(outsider, "number_cells", None)
     assert cells.number_rows(["0", "1", "2"]).tolist() == number_by_sorting(columns).tolist()
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3], ids=["whole", "with missing cells"])
+def test_cells_that_mostly_differ_are_numbered_as_others_are(monkeypatch, missing):
+    random = np.random.default_rng(1)
+    column = pl.Series("a", random.permutation(40_000).astype(str)).append(pl.Series(["7", "", "é"] * 3))
+    column = column.set(pl.Series(random.random(len(column)) < missing), None)
+    number, count = number_cells(column)
+    monkeypatch.setattr(outsider, "_seems_diverse", lambda _: False)
+    expected, size = number_cells(column)
+    assert count == size
+    assert number.tolist() == expected.tolist()
+
+
+def test_texts_with_one_hash_are_told_apart(monkeypatch):
+    column = pl.Series("a", np.arange(20_000).astype(str))
+    monkeypatch.setattr(pl.Series, "hash", lambda text: pl.Series(np.arange(len(text)) // 2, dtype=pl.UInt64))
+    assert outsider._number_by_hash(column) is None
+    assert np.unique(number_cells(column)[0]).size == 20_000
