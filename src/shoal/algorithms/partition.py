@@ -27,7 +27,7 @@ _PATIENCE = 4  # sweeps that save nothing before it stops
 _NEAR = 32  # rows near to each that annealing knows
 _CURVES, _LOOK = 12, 24  # it finds them among so many neighbours on either side, along so many curves
 _MOST, _MORE = 3, 8  # a class takes rows in up to so many times its least weight, and some more
-_SLOW_STEP = 120.0  # nanoseconds that a step of annealing takes at least: it looks here and there
+_SLOW_STEP = 200.0  # nanoseconds that a step of annealing takes at least: it looks here and there
 _CURVE = 200e-9  # seconds that a row takes to be sorted along a curve
 
 
