@@ -178,7 +178,8 @@ def _copy_arrow(pyarrow: Any, column: Any, rows: Any) -> Any:
     kind = column.type
     if pyarrow.types.is_dictionary(kind):
         return _copy_dictionary(pyarrow, column, rows)
-    if pyarrow.types.is_nested(kind):
+    # Runs are nested for pyarrow, and plain values for everybody else.
+    if pyarrow.types.is_nested(kind) and not pyarrow.types.is_run_end_encoded(kind):
         return _copy_nested_arrow(pyarrow, column.take(rows))
     try:
         return column.take(rows)
