@@ -79,12 +79,10 @@ def find_nested(frame: pl.DataFrame, names: LeftOut) -> dict[str, pl.Series]:
 
     A type of categories lists all that there are, also those of rows that are not released.
     """
-    among = set(names(frame.columns))
-    return {
-        name: frame.get_column(name).cast(state_nested_type(dtype))
-        for name, dtype in frame.schema.items()
-        if name in among and (dtype.is_nested() or dtype == pl.Binary)
-    }
+    odd = [each for each in frame.get_columns() if each.dtype.is_nested() or each.dtype == pl.Binary]
+    # Mostly there are none, and then nobody needs the names of all columns.
+    among = set(names(frame.columns)) if odd else set()
+    return {each.name: each.cast(state_nested_type(each.dtype)) for each in odd if each.name in among}
 
 
 def state_nested_type(dtype: Any) -> Any:
